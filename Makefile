@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# Two commands from a fresh clone: make demo, make test. Each makes .venv when it is missing; nothing else is needed
+# but Python >= 3.11, a C++17 compiler and CMake.
+PYTHON ?= $(firstword $(foreach p,python3.13 python3.12 python3.11 python3 python,$(if $(shell $(p) -c 'import sys; print("ok" if sys.version_info >= (3, 11) else "")' 2>/dev/null),$(p))))
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check --quiet
+# The torch that tests are run with. A bare `torch` would pull a CUDA build of several gigabytes on some systems.
+TORCH ?= torch==2.13.0
+SOURCES := CMakeLists.txt pyproject.toml $(shell find csrc kernels python -type f -not -name '*.pyc' -not -path '*/__pycache__*')
+OP ?=
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/installed
+	$(VENV)/bin/wmb-fast demo --out out/demo
+
+test: $(VENV)/installed $(VENV)/test-tools
+	$(PY) -m pytest -n auto $(PYTEST)
+
+lint: $(VENV)/installed $(VENV)/test-tools $(VENV)/dev-tools
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(VENV)/bin/clang-format --dry-run -Werror $$(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh')
+
+bench: $(VENV)/installed $(VENV)/bench-tools
+	$(PY) -m bench $(OP)
+
+clean:
+	rm -rf $(VENV) build out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(PY):
+	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer must be on PATH, found none"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade pip
+
+# The package as users get it: built into a wheel, then installed with what the command line needs.
+$(VENV)/installed: $(PY) $(SOURCES)
+	$(PIP) install '.[score]'
+	@touch $@
+
+$(VENV)/test-tools: $(PY) pyproject.toml
+	$(PIP) install $(TORCH) 'pytest>=8' 'hypothesis>=6.100' 'pytest-xdist>=3.6' 'scipy>=1.14'
+	@touch $@
+
+$(VENV)/dev-tools: $(PY) pyproject.toml
+	$(PIP) install 'ruff>=0.9' 'mypy>=1.14' 'clang-format>=19' types-PyYAML
+	@touch $@
+
+$(VENV)/bench-tools: $(PY) pyproject.toml
+	$(PIP) install evo==1.38.1 faiss-cpu==1.15.1 numkong==7.8.6 'threadpoolctl>=3.5'
+	@touch $@

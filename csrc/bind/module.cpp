@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bind/bind.h"
+#include "core/reason.h"
+#include "cpu/parallel.h"
+
+NB_MODULE(_core, m) {
+  m.doc() = "The compiled core of wmb_fast. Called through wmb_fast.ops, which checks its arguments.";
+  m.def("set_num_threads", &wmb::set_num_threads, nanobind::arg("n"));
+  m.def("num_threads", &wmb::num_threads);
+  m.def("reason_names", [] {
+    nanobind::list names;
+#define WMB_REASON_NAME(name) names.append(#name);
+    WMB_REASONS(WMB_REASON_NAME)
+#undef WMB_REASON_NAME
+    return names;
+  });
+  wmb::bind_align(m);
+  wmb::bind_cosine(m);
+  wmb::bind_flow(m);
+  wmb::bind_match(m);
+  wmb::bind_raycast(m);
+  wmb::bind_rpe(m);
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bind/bind.h"
+
+namespace wmb {
+
+void bind_rpe(nanobind::module_& m) { (void)m; }
+
+}  // namespace wmb

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why an item of a batch is degenerate or missing. The sentences stand in python/wmb_fast/_walls/records.py.
+#pragma once
+
+#include <cstdint>
+
+namespace wmb {
+
+#define WMB_REASONS(X)  \
+  X(ok)                 \
+  X(too_few_points)     \
+  X(source_zero_spread) \
+  X(target_zero_spread) \
+  X(rank_one)           \
+  X(not_finite)         \
+  X(no_pairs)
+
+enum class Reason : std::uint8_t {
+#define WMB_REASON_ENTRY(name) name,
+  WMB_REASONS(WMB_REASON_ENTRY)
+#undef WMB_REASON_ENTRY
+};
+
+}  // namespace wmb

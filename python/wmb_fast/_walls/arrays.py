@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays in, arrays out: NumPy or torch, one kind and one device a call, no copy for contiguous input.
+
+An op calls :func:`take` once, works on the NumPy views it gets, and gives its results to :meth:`Call.give`, so the same
+kind comes back. torch is looked up among the modules the caller has imported; it is never imported here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import bad_type
+
+Array = npt.NDArray[Any]
+ArrayLike = Any  # numpy.ndarray or torch.Tensor; torch is not imported to say so
+
+FLOATS = ("float32", "float64")
+SMALL_FLOATS = ("float16", "bfloat16", *FLOATS)
+MASKS = ("bool",)
+BYTES = ("uint8",)
+
+
+@dataclass(frozen=True)
+class Call:
+    """The kind and device that the arrays of one call share."""
+
+    op: str
+    kind: Literal["numpy", "torch"]
+    device: str
+
+    def give(self, result: Array) -> Any:
+        """A result in the caller's kind; a 0-d one as a scalar."""
+        if self.kind == "numpy":
+            return result[()] if result.ndim == 0 else result
+        return sys.modules["torch"].from_numpy(np.ascontiguousarray(result)).reshape(result.shape)
+
+
+def is_tensor(value: object) -> bool:
+    """Whether a value is a torch tensor (which it cannot be before torch is imported)."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def is_array(value: object) -> bool:
+    """Whether a value is an array of either kind."""
+    return isinstance(value, np.ndarray) or is_tensor(value)
+
+
+def take(
+    op: str,
+    arguments: Mapping[str, ArrayLike | Sequence[ArrayLike] | None],
+    *,
+    dtypes: Mapping[str, Sequence[str]] | Sequence[str] = FLOATS,
+) -> tuple[Call, dict[str, Any]]:
+    """Checks kind, device and dtype of all array arguments together and returns C-contiguous NumPy views.
+
+    Args:
+        op: The op's name, for messages.
+        arguments: Name to array; ``None`` stays ``None``; a list or tuple of arrays (a ragged batch) becomes a list.
+        dtypes: The accepted dtypes, for all arguments or by name. Arguments whose dtypes are floating must agree in it.
+
+    Returns:
+        The call (kind, device), and the views by name. float16 and bfloat16 arrive as float32.
+
+    Raises:
+        ArgumentTypeError: Something that is not an array, arrays of two kinds, devices or float dtypes, a dtype the
+            op does not take, or a tensor that requires grad outside ``torch.no_grad()``.
+    """
+    flat: list[tuple[str, ArrayLike]] = []
+    for name, value in arguments.items():
+        if isinstance(value, (list, tuple)):
+            flat.extend((f"{name}[{i}]", item) for i, item in enumerate(value))
+        elif value is not None:
+            flat.append((name, value))
+    call = _common(op, flat)
+    views = {name: _view(op, name, value, _accepted(dtypes, name)) for name, value in flat}
+    _same_float(op, {name: value for name, value in flat})
+    taken: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if isinstance(value, (list, tuple)):
+            taken[name] = [views[f"{name}[{i}]"] for i in range(len(value))]
+        else:
+            taken[name] = None if value is None else views[name]
+    return call, taken
+
+
+def _accepted(dtypes: Mapping[str, Sequence[str]] | Sequence[str], name: str) -> Sequence[str]:
+    if isinstance(dtypes, Mapping):
+        return dtypes[name.split("[", 1)[0]]
+    return dtypes
+
+
+def _common(op: str, flat: list[tuple[str, ArrayLike]]) -> Call:
+    kinds: dict[str, str] = {}
+    devices: dict[str, str] = {}
+    for name, value in flat:
+        if not is_array(value):
+            raise bad_type(op, name, "be a NumPy array or a torch tensor", type(value).__name__)
+        kinds[name] = "torch" if is_tensor(value) else "numpy"
+        devices[name] = str(value.device) if is_tensor(value) else "cpu"
+    for what, by_name in (("kind", kinds), ("device", devices)):
+        if len(set(by_name.values())) > 1:
+            (first, a), (second, b) = _first_two_that_differ(by_name)
+            raise bad_type(op, second, f"have the {what} of {first} ({a})", b)
+    kind: Literal["numpy", "torch"] = "torch" if "torch" in kinds.values() else "numpy"
+    return Call(op, kind, next(iter(devices.values()), "cpu"))
+
+
+def _first_two_that_differ(by_name: Mapping[str, str]) -> tuple[tuple[str, str], tuple[str, str]]:
+    items = list(by_name.items())
+    return items[0], next(item for item in items if item[1] != items[0][1])
+
+
+def _dtype_name(value: ArrayLike) -> str:
+    return str(value.dtype).removeprefix("torch.") if is_tensor(value) else value.dtype.newbyteorder("=").name
+
+
+def _same_float(op: str, arrays: Mapping[str, ArrayLike]) -> None:
+    floats = {name: _dtype_name(value) for name, value in arrays.items() if "float" in _dtype_name(value)}
+    if len(set(floats.values())) > 1:
+        (first, a), (second, b) = _first_two_that_differ(floats)
+        raise bad_type(op, second, f"have the dtype of {first} ({a})", b)
+
+
+def _view(op: str, name: str, value: ArrayLike, accepted: Sequence[str]) -> Array:
+    dtype = _dtype_name(value)
+    if dtype not in accepted:
+        raise bad_type(op, name, "have dtype " + " or ".join(accepted), dtype)
+    if is_tensor(value):
+        torch = sys.modules["torch"]
+        if value.requires_grad and torch.is_grad_enabled():
+            raise bad_type(op, name, "not require grad outside torch.no_grad()", "requires_grad=True")
+        if value.device.type != "cpu":
+            return value  # type: ignore[no-any-return]  # a device array goes to a device backend as it is
+        value = value.detach()
+        value = (value.float() if dtype in ("float16", "bfloat16") else value).numpy()
+    elif dtype == "float16":
+        value = value.astype(np.float32)
+    return np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("=")).reshape(value.shape)

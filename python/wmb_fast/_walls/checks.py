@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of arguments, done once, at the public function, before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from .errors import bad_type, bad_value
+
+
+def shape_text(array: np.ndarray[Any, Any]) -> str:
+    """A shape as it is written in messages: ``shape (3, 4)``."""
+    return f"shape {tuple(array.shape)}"
+
+
+def trailing(op: str, argument: str, array: np.ndarray[Any, Any], tail: tuple[int | str, ...]) -> None:
+    """Requires that the last axes have these sizes; a letter stands for any size."""
+    wanted = "(..., " + ", ".join(str(size) for size in tail) + ")"
+    fits = array.ndim >= len(tail) and all(
+        isinstance(size, str) or array.shape[axis - len(tail)] == size for axis, size in enumerate(tail)
+    )
+    if not fits:
+        raise bad_value(op, argument, f"have shape {wanted}", shape_text(array))
+
+
+def same_shape(op: str, argument: str, array: np.ndarray[Any, Any], other: str, like: np.ndarray[Any, Any]) -> None:
+    """Requires the shape of another argument."""
+    if array.shape != like.shape:
+        raise bad_value(op, argument, f"have the shape of {other} {tuple(like.shape)}", shape_text(array))
+
+
+def finite(op: str, argument: str, array: np.ndarray[Any, Any]) -> None:
+    """Requires finite values, and names the first that is not."""
+    bad = ~np.isfinite(array)
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise bad_value(op, argument, "be finite", f"{array[index]} at index {index}")
+
+
+def one_of(op: str, argument: str, value: object, choices: Iterable[str]) -> None:
+    """Requires one of the named choices."""
+    names = list(choices)
+    if value not in names:
+        raise bad_value(op, argument, "be one of " + ", ".join(names), repr(value))
+
+
+def integer(op: str, argument: str, value: object, *, at_least: int | None = None) -> int:
+    """Requires an integer (not a bool), and returns it as an int."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise bad_type(op, argument, "be an integer", repr(value))
+    if at_least is not None and int(value) < at_least:
+        raise bad_value(op, argument, f"be at least {at_least}", repr(value))
+    return int(value)
+
+
+def real(
+    op: str, argument: str, value: object, *, above: float | None = None, at_least: float | None = None
+) -> float:
+    """Requires a finite real number (not a bool), and returns it as a float."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise bad_type(op, argument, "be a real number", repr(value))
+    number = float(value)
+    if not np.isfinite(number):
+        raise bad_value(op, argument, "be finite", repr(value))
+    if above is not None and not number > above:
+        raise bad_value(op, argument, f"be above {above:g}", repr(value))
+    if at_least is not None and not number >= at_least:
+        raise bad_value(op, argument, f"be at least {at_least:g}", repr(value))
+    return number

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which backend runs an op. Kind and device come from the arguments; an explicit backend that is missing is an error."""
+
+from __future__ import annotations
+
+from .checks import one_of
+from .errors import BackendError, bad_value
+from .ext import cuda_status
+
+BACKENDS = ("cpu", "cuda", "triton", "reference")
+_declared: dict[str, tuple[str, ...]] = {}
+
+
+def declare(op: str, *backends: str) -> None:
+    """Says which backends an op has. Called once a public op, beside it."""
+    _declared[op] = backends
+
+
+def declared_ops() -> tuple[str, ...]:
+    """The names of all ops, sorted."""
+    return tuple(sorted(_declared))
+
+
+def available_backends(op: str) -> tuple[str, ...]:
+    """The backends that can run an op here and now.
+
+    Args:
+        op: The name of a public op, for example ``"umeyama"``.
+
+    Returns:
+        Names out of ``cpu``, ``cuda``, ``triton``, ``reference``.
+
+    Raises:
+        ArgumentError: No op has that name.
+
+    Example:
+        >>> import wmb_fast as wmb
+        >>> wmb.available_backends("umeyama")
+        ('cpu', 'reference')
+    """
+    if op not in _declared:
+        raise bad_value("available_backends", "op", "name a public op", repr(op))
+    has_cuda = cuda_status()[0]
+    return tuple(b for b in _declared[op] if b in ("cpu", "reference") or has_cuda)
+
+
+def pick(op: str, backend: str, device: str) -> str:
+    """The backend of one call.
+
+    Raises:
+        ArgumentError: A name that is no backend, or one that does not run on the arguments' device.
+        BackendError: A backend that this op, build or machine does not have.
+    """
+    one_of(op, "backend", backend, ("auto", *BACKENDS))
+    on_host = device == "cpu"
+    if backend == "auto":
+        options = ("cpu",) if on_host else ("cuda", "triton")
+        for option in options:
+            if option in _declared[op]:
+                return option
+        raise BackendError(f"{op}: no backend of this version runs on device {device}. Move the arguments to the CPU.")
+    if (backend in ("cpu", "reference")) != on_host:
+        raise bad_value(op, "backend", f"run on the arguments' device {device}", repr(backend))
+    if backend not in _declared[op]:
+        raise BackendError(f"{op}: this version has no {backend} backend, it has {', '.join(_declared[op])}.")
+    return backend

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The extension modules, and the threads of the core."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from types import ModuleType
+
+from .. import _core
+from .checks import integer
+from .errors import MissingExtraError, bad_value
+
+core = _core
+
+
+def set_num_threads(n: int) -> None:
+    """Bounds the threads of the compiled core, for the whole process.
+
+    Results do not depend on it: the same bits for any number.
+
+    Args:
+        n: At least 1.
+
+    Raises:
+        ArgumentError: ``n`` below 1.
+
+    Example:
+        >>> import wmb_fast as wmb
+        >>> wmb.set_num_threads(2)
+        >>> wmb.get_num_threads()
+        2
+    """
+    core.set_num_threads(integer("set_num_threads", "n", n, at_least=1))
+
+
+def get_num_threads() -> int:
+    """The bound on the core's threads: what was set, else ``WMB_NUM_THREADS``, else every core of the machine.
+
+    Example:
+        >>> import wmb_fast as wmb
+        >>> wmb.set_num_threads(1)
+        >>> wmb.get_num_threads()
+        1
+    """
+    return int(core.num_threads())
+
+
+def _threads_from_environment() -> None:
+    text = os.environ.get("WMB_NUM_THREADS")
+    if text is None:
+        return
+    if not text.isdecimal() or int(text) < 1:
+        raise bad_value("wmb_fast", "WMB_NUM_THREADS", "be a positive integer", repr(text))
+    core.set_num_threads(int(text))
+
+
+def cuda_status() -> tuple[bool, str]:
+    """Whether a CUDA device can be used through this build, and the sentence that says why not."""
+    try:
+        cuda = importlib.import_module("wmb_fast.kernels._cuda")
+    except ModuleNotFoundError:
+        return False, "this build has no CUDA module. Rebuild where nvcc is found, with WMB_CUDA=ON."
+    error, count, text = cuda.probe_devices()
+    if error == 35:  # cudaErrorInsufficientDriver: also what a machine without any driver answers
+        return False, "this machine has no CUDA driver, or one too old for this build."
+    if error == 100 or (error == 0 and count == 0):  # cudaErrorNoDevice
+        return False, "this machine has a CUDA driver and no GPU it can use."
+    if error != 0:
+        return False, f"counting the CUDA devices failed: {text}."
+    return True, f"{count} CUDA device{'s' if count > 1 else ''}"
+
+
+def optional(module: str, extra: str, who: str) -> ModuleType:
+    """Imports an optional dependency, or says with which command to get it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{who}: needs the package {module.split('.', 1)[0]}, which did not import ({error}). "
+            f"Install it with: pip install 'wmb-fast[{extra}]'"
+        ) from error
+
+
+_threads_from_environment()

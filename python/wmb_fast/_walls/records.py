@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The base of every record an op returns, and the one table of reasons.
+
+The core reports a reason code for each item of a batch; its names stand in ``csrc/core/reason.h``, their sentences here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .arrays import Array, Call
+from .ext import core
+
+OK, DEGENERATE, MISSING = 0, 1, 2
+
+# name in csrc/core/reason.h -> (status, sentence)
+SENTENCES: dict[str, tuple[int, str]] = {
+    "ok": (OK, ""),
+    "too_few_points": (MISSING, "too few points: scale and rotation are undetermined"),
+    "source_zero_spread": (MISSING, "the source has zero spread: scale and rotation are undetermined"),
+    "target_zero_spread": (DEGENERATE, "the target has zero spread: the rotation is undetermined and the scale is zero"),
+    "rank_one": (DEGENERATE, "the points lie on a line: the rotation about it is undetermined"),
+    "not_finite": (MISSING, "every item is masked or not finite"),
+    "no_pairs": (MISSING, "no pair of poses satisfies the pair selection"),
+}
+_NAMES: tuple[str, ...] = tuple(core.reason_names())
+_STATUS = np.array([SENTENCES[name][0] for name in _NAMES], dtype=np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A frozen result. ``status`` has the batch's shape: 0 ok, 1 degenerate, 2 missing; :meth:`reason` says why.
+
+    Reading either never waits for a device.
+    """
+
+    status: Any
+    _codes: Array = field(repr=False)
+
+    def reason(self, index: int | Sequence[int] = ()) -> str:
+        """The sentence for one item of the batch; empty where all is well."""
+        at = (index,) if isinstance(index, (int, np.integer)) else tuple(index)
+        return SENTENCES[_NAMES[int(self._codes[at])]][1]
+
+
+def status_of(call: Call, codes: Array) -> Any:
+    """The statuses that belong to reason codes, in the caller's kind."""
+    return call.give(_STATUS[codes])
+
+
+def code(name: str) -> int:
+    """The code of a reason, for what is found out before the core is called."""
+    return _NAMES.index(name)

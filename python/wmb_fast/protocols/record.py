@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scorecard record, and how a protocol says what its leaderboard columns are."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    """Why a record has, or has not, a value."""
+
+    OK = "ok"
+    NOT_EVALUABLE = "not_evaluable"  # the protocol's own rule: frozen, not a round trip, …
+    MISSING = "missing"  # evidence the metric needs is not there
+    ERROR = "error"  # the rollout could not be read or an estimator failed
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number about one rollout, or the reason there is none.
+
+    Attributes:
+        rollout, model, case: Whose it is.
+        protocol: ``worldmark``, …
+        metric: The metric's name in its protocol.
+        part: Which segment, revisit or axis: for example ``{"segment": 1, "key": "S", "axis": "translation"}``.
+        value: A finite number, or ``None`` with a reason.
+        status: See :class:`Status`.
+        reason: A short token, optionally followed by ``: `` and a sentence; empty when all is well.
+        n_used, n_total: How many of the items it could have used it did use.
+        definition: Names formula and version, for example ``worldmark.direction_accuracy/1``.
+        compat: Whether the published evaluator's numbers were asked for.
+        estimators: What made the evidence: role, id, tier, fingerprint.
+        detail: What the protocol reports beside the value.
+        provenance: The library's version and the rollout's content hash and decoder.
+    """
+
+    rollout: str
+    model: str | None
+    case: str | None
+    protocol: str
+    metric: str
+    part: Mapping[str, Any]
+    value: float | None
+    status: Status
+    reason: str
+    n_used: int
+    n_total: int
+    definition: str
+    compat: bool
+    estimators: Sequence[Mapping[str, str]] = ()
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.value is not None and not math.isfinite(self.value):
+            raise ValueError(f"Score: value must be finite or None, got {self.value}")
+        if (self.value is None) == (self.status is Status.OK):
+            raise ValueError(f"Score: status must be ok exactly when there is a value, got {self.status} and {self.value}")
+
+    @property
+    def proxy(self) -> bool:
+        """Whether an estimator other than the paper's own had a hand in it."""
+        return any(maker["tier"] in ("builtin", "packaged") for maker in self.estimators)
+
+    def to_json(self) -> str:
+        """One line of strict JSON."""
+        return json.dumps(asdict(self), allow_nan=False, ensure_ascii=False)
+
+    @staticmethod
+    def from_json(line: str) -> Score:
+        """The record of one line."""
+        record = json.loads(line)
+        return Score(**{**record, "status": Status(record["status"])})
+
+
+@dataclass(frozen=True)
+class Term:
+    """A mean over records: ``pick`` says what a record adds to it, or ``None`` where it does not take part."""
+
+    pick: Callable[[Score], float | None]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A leaderboard column: the means of its terms over a model's records, put together by ``combine``.
+
+    Means are over records (all segments pooled); a term without any record is NaN. Intervals resample rollouts.
+    """
+
+    name: str
+    terms: tuple[Term, ...]
+    combine: Callable[[Sequence[float]], float]
+    higher_is_better: bool = True
