@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one way to use more than one thread.
 //
-// Work is cut into chunks by the caller, never by the number of threads; a chunk's result depends on the chunk
-// alone, and whoever combines results does so in chunk order. Hence the same bits for any thread count.
+// Work is cut into chunks by the caller, never by the number of threads; a chunk's result depends on the
+// chunk alone, and whoever combines results does so in chunk order. Hence the same bits for any thread count.
 //
-// Threads are started and joined within the call (about 20 us), so a fork between calls is safe, and no OpenMP
-// runtime is shared with anyone. Each call runs with default floating-point control (round to nearest, denormals kept)
-// whatever the caller's thread had set, and gives the caller's setting back.
+// Threads are started and joined within the call (about 20 us), so a fork between calls is safe, and no
+// OpenMP runtime is shared with anyone. Each call runs with default floating-point control (round to nearest,
+// denormals kept) whatever the caller's thread had set, and gives the caller's setting back.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@ namespace wmb {
 void set_num_threads(int n);
 int num_threads();
 
-// Calls body(context, chunk) once for each chunk in [0, n_chunks), on up to num_threads() threads, in any order.
+// Calls body(context, chunk) once for each chunk in [0, n_chunks), on up to num_threads() threads, in any
+// order.
 void run_chunks(std::size_t n_chunks, void (*body)(void* context, std::size_t chunk), void* context);
 
 // The same for a callable taking the chunk number.

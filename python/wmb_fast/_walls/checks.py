@@ -57,9 +57,7 @@ def integer(op: str, argument: str, value: object, *, at_least: int | None = Non
     return int(value)
 
 
-def real(
-    op: str, argument: str, value: object, *, above: float | None = None, at_least: float | None = None
-) -> float:
+def real(op: str, argument: str, value: object, *, above: float | None = None, at_least: float | None = None) -> float:
     """Requires a finite real number (not a bool), and returns it as a float."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise bad_type(op, argument, "be a real number", repr(value))

@@ -22,7 +22,10 @@ SENTENCES: dict[str, tuple[int, str]] = {
     "ok": (OK, ""),
     "too_few_points": (MISSING, "too few points: scale and rotation are undetermined"),
     "source_zero_spread": (MISSING, "the source has zero spread: scale and rotation are undetermined"),
-    "target_zero_spread": (DEGENERATE, "the target has zero spread: the rotation is undetermined and the scale is zero"),
+    "target_zero_spread": (
+        DEGENERATE,
+        "the target has zero spread: the rotation is undetermined and the scale is zero",
+    ),
     "rank_one": (DEGENERATE, "the points lie on a line: the rotation about it is undetermined"),
     "not_finite": (MISSING, "every item is masked or not finite"),
     "no_pairs": (MISSING, "no pair of poses satisfies the pair selection"),

@@ -61,7 +61,9 @@ class Score:
         if self.value is not None and not math.isfinite(self.value):
             raise ValueError(f"Score: value must be finite or None, got {self.value}")
         if (self.value is None) == (self.status is Status.OK):
-            raise ValueError(f"Score: status must be ok exactly when there is a value, got {self.status} and {self.value}")
+            raise ValueError(
+                f"Score: status must be ok exactly when there is a value, got {self.status} and {self.value}"
+            )
 
     @property
     def proxy(self) -> bool:
