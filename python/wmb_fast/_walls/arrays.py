@@ -80,7 +80,7 @@ def take(
             flat.append((name, value))
     call = _common(op, flat)
     views = {name: _view(op, name, value, _accepted(dtypes, name)) for name, value in flat}
-    _same_float(op, {name: value for name, value in flat})
+    _same_float(op, dict(flat))
     taken: dict[str, Any] = {}
     for name, value in arguments.items():
         if isinstance(value, (list, tuple)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which backend runs an op. Kind and device come from the arguments; an explicit backend that is missing is an error."""
+"""Which backend runs an op. Kind and device come from the arguments; a backend asked for and missing is an error."""
 
 from __future__ import annotations
 

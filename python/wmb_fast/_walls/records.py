@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The base of every record an op returns, and the one table of reasons.
 
-The core reports a reason code for each item of a batch; its names stand in ``csrc/core/reason.h``, their sentences here.
+The core reports a reason code for each item of a batch; its names stand in ``csrc/core/reason.h``, the sentences here.
 """
 
 from __future__ import annotations

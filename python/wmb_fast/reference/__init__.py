@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The readable NumPy float64 statement of every op, under the same name. Tests, docs and bench hold the fast ones to it."""
+"""The readable NumPy float64 statement of every op, under the same name. The fast ones are held to it."""

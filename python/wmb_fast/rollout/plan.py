@@ -6,6 +6,7 @@ A :class:`Plan` knows no video. :meth:`Plan.lay` puts it over one of a given len
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -91,7 +92,7 @@ class Plan:
         bounds = self.boundaries or _shared_out([step.share for step in self.steps], n_frames)
         if bounds[-1] > n_frames:
             raise bad_value("lay", "plan", f"end within the video's {n_frames} frames", f"frame {bounds[-1]}")
-        steps = tuple(Span(a, b) for a, b in zip(bounds, bounds[1:], strict=False))
+        steps = tuple(Span(a, b) for a, b in itertools.pairwise(bounds))
         phases = {phase.name: Span(steps[phase.first].start, steps[phase.stop - 1].stop) for phase in self.phases}
         return Laid(steps, phases)
 
