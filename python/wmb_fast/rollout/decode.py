@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,6 +53,8 @@ class Ledger:
     header_end: float | None = None
     packets: int = 0
     indexed: int = 0
+    promises_end: bool = False
+    partial_end: bool = False
     cut: bool = False
     damaged_packets: int = 0
     damaged_frames: int = 0
@@ -90,6 +94,8 @@ class FileSource:
         with _container(self.path) as container:
             stream = _video_stream(self.path, container)
             _read_header(stream, ledger)
+            # A gif without its trailer is cut off, and its last image may be there in part: nothing else would tell.
+            ledger.cut = ledger.partial_end = container.format.name == "gif" and not self._ends_with(b"\0;")
             to_rgb = _Converter()
             size = None
             for frame in _in_order(_decoded(container, stream, ledger), ledger):
@@ -100,8 +106,13 @@ class FileSource:
                 ledger.stamps.append(frame.pts)
                 ledger.last = frame.duration or None
                 ledger.damaged_frames += bool(frame.is_corrupt)
-                yield Picture(frame.pts, lambda frame=frame: to_rgb(frame))
+                yield Picture(frame.pts, partial(to_rgb, frame))
             _see_the_end(ledger)
+
+    def _ends_with(self, trailer: bytes) -> bool:
+        with self.path.open("rb") as file:
+            file.seek(-len(trailer), os.SEEK_END)
+            return file.read() == trailer
 
 
 def _container(path: Path) -> Any:
@@ -135,7 +146,9 @@ def _read_header(stream: Any, ledger: Ledger) -> None:
     ledger.time_base = stream.time_base
     ledger.header_frames = stream.frames
     ledger.header_rate = stream.average_rate or stream.base_rate or None
-    ledger.indexed = len(stream.index_entries)
+    # An index of mp4 lists every packet; what the other containers call an index may list key frames alone.
+    ledger.indexed = len(stream.index_entries) if "mov" in stream.container.format.name else 0
+    ledger.promises_end = "mov" not in stream.container.format.name
     tag = re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", stream.metadata.get("DURATION", ""))
     if stream.duration is not None:
         ledger.header_end = float((stream.duration + (stream.start_time or 0)) * stream.time_base)
@@ -182,8 +195,8 @@ def _flushed(stream: Any, errors: Any, ledger: Ledger) -> Iterator[Any]:
 def _in_order(frames: Iterator[Any], ledger: Ledger) -> Iterator[Any]:
     """Frames by their stamps, held back by as many as a codec may reorder; one without a stamp follows its forerunner.
 
-    Of a file that is cut off, the frames after a gap near the end are dropped: those that belong before them are gone,
-    so their own indices would be wrong.
+    A file whose last frame is damaged is cut off. Of one that is cut off, what follows a gap or damage near the end is
+    dropped: frames that belong before it are gone, so its own indices would be wrong.
     """
     held: list[tuple[int, int, Any]] = []
     key, shown = -(1 << 62), []
@@ -194,24 +207,29 @@ def _in_order(frames: Iterator[Any], ledger: Ledger) -> Iterator[Any]:
             stamp, _, first = heapq.heappop(held)
             shown.append(stamp)
             yield first
-    step = np.median(np.diff(shown + sorted(item[0] for item in held))) if len(shown) + len(held) > 2 else np.inf
-    while held:
-        stamp, _, first = heapq.heappop(held)
-        if ledger.cut and shown and stamp - shown[-1] > 1.5 * step > 0:
-            ledger.dropped = len(held) + 1
+    held.sort()
+    if ledger.partial_end and held:
+        held.pop()
+        ledger.dropped = 1
+    step = np.median(np.diff(shown + [item[0] for item in held])) if len(shown) + len(held) > 2 else np.inf
+    ledger.cut |= bool(held) and bool(held[-1][2].is_corrupt)
+    for index, (stamp, _, first) in enumerate(held):
+        late = bool(shown) and stamp - shown[-1] > 1.5 * step > 0
+        if ledger.cut and (late or first.is_corrupt):
+            ledger.dropped += len(held) - index
             return
         shown.append(stamp)
         yield first
 
 
 def _see_the_end(ledger: Ledger) -> None:
-    """A container without an index (webm, avi) is cut off where its stated duration goes on for two steps more."""
+    """A container without a full index (webm, mkv) is cut off where its stated duration goes on for two steps more."""
     known = [stamp for stamp in ledger.stamps if stamp is not None]
-    if ledger.header_end is None or len(known) < 2:
+    if not ledger.promises_end or ledger.header_end is None or len(known) < 2:
         return
     step = float(np.median(np.diff(known)) * ledger.time_base)
     end = float(known[-1] * ledger.time_base) + step
-    ledger.cut |= not ledger.indexed and step > 0 and ledger.header_end - end > 1.5 * step
+    ledger.cut |= step > 0 and ledger.header_end - end > 1.5 * step
 
 
 class _Converter:
@@ -248,7 +266,7 @@ def colour_of(frame: Any) -> tuple[str, bool | None]:
 
 
 def display_matrix(frame: Any) -> tuple[int, int, int, int] | None:
-    """The signs of x' = a x + c y, y' = b x + d y of the file's display matrix; ``None`` where there is no such turn."""
+    """The signs of x' = a x + c y, y' = b x + d y of the display matrix; ``None`` without a quarter turn."""
     side = frame.side_data.get(_ORIENTED)
     if side is None:
         return None
@@ -302,7 +320,7 @@ class FolderSource:
                 what = f"{image.shape[1]}x{image.shape[0]} after {size[1]}x{size[0]}"
                 raise refused(file, "have the size of the frames before it", what)
             ledger.stamps.append(None)
-            yield Picture(None, lambda image=image: image)
+            yield Picture(None, partial(np.asarray, image))
 
 
 def natural(path: Path) -> tuple[list[tuple[int, int, str]], str]:

@@ -100,7 +100,7 @@ def _filled(ticks: npt.NDArray[np.int64], known: Sequence[int]) -> npt.NDArray[n
     index, at, step = np.arange(len(ticks)), np.array(known), 0.0
     if len(known) > 1:
         step = float(np.median(np.diff(ticks[at]) / np.diff(at)))
-    filled = np.interp(index, at, ticks[at])
+    filled: npt.NDArray[np.float64] = np.interp(index, at, ticks[at])
     filled[: at[0]] = ticks[at[0]] - step * (at[0] - index[: at[0]])
     filled[at[-1] + 1 :] = ticks[at[-1]] + step * (index[at[-1] + 1 :] - at[-1])
     return filled

@@ -135,7 +135,7 @@ class Video:
 
     @property
     def times(self) -> npt.NDArray[np.float64]:
-        """(n,) float64: when each frame is shown, in seconds since the first (:attr:`start` is the first's own stamp)."""
+        """(n,) float64: when each frame is shown, in seconds since the first one, which is :attr:`start`."""
         return self._facts[1].times
 
     @property
@@ -158,6 +158,15 @@ class Video:
         """What a reader of this clip's numbers should know, a sentence each."""
         ledger, clock = self._facts
         return (*_findings(ledger), *clock.notes)
+
+    def require_size(self, width: int, height: int) -> None:
+        """Raises unless frames have this size: masks, depth or intrinsics made for another one do not fit them.
+
+        Raises:
+            ArgumentError: Another size. Intrinsics are carried over with :func:`.trajectory.resized_intrinsics`.
+        """
+        if (width, height) != (self.width, self.height):
+            raise bad_value("require_size", "size", f"be the frames' {self.width}x{self.height}", f"{width}x{height}")
 
     @cached_property
     def sha256(self) -> str:
