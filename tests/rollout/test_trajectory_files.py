@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from wmb_fast import ArgumentError, FileFormatError
 from wmb_fast.rollout.rotations import quaternion_of, rotation_of
 from wmb_fast.rollout.trajectory import (

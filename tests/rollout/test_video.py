@@ -26,6 +26,7 @@ from numbered_clips import (
     sound,
     stamped,
 )
+
 from wmb_fast import ArgumentError, ArgumentTypeError, FileFormatError
 from wmb_fast.rollout.stamps import clock_from_rate, clock_from_stamps, frame_at, frames_within, gaps
 from wmb_fast.rollout.video import open_video, write_video
