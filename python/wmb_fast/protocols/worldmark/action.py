@@ -56,6 +56,14 @@ def direction_accuracy(
         weight: The share of the motion that is of the commanded family, from :func:`split_segments`.
         speed: (N,) all motion, to tell none at all (no value) from motion elsewhere (zero); ``None`` for \\|signal\\|.
         compat: As published: no motion is zero, NaN is NaN.
+
+    Example:
+        >>> import numpy as np
+        >>> from wmb_fast.protocols import worldmark
+        >>> round(worldmark.direction_accuracy(np.array([2.0, 2.0, -1.0, 2.0])).value, 3)
+        0.714
+        >>> worldmark.direction_accuracy(np.zeros(4)).reason
+        'no_motion'
     """
     reason = _unusable(signal, speed, compat)
     if reason:
@@ -76,6 +84,12 @@ def direction_purity(
         p_translation: The translation's share of sideways flow; ``None`` without depth: then the default has a value
             only for ``fwd``, and ``compat`` takes a half.
         compat: As published.
+
+    Example:
+        >>> import numpy as np
+        >>> from wmb_fast.protocols import worldmark
+        >>> round(worldmark.direction_purity(np.full(4, 0.5), np.full(4, 1.5), "fwd").value, 3)
+        0.75
     """
     speed = np.hypot(horizontal, radial)
     reason = _unusable(speed, speed, compat)
@@ -110,7 +124,8 @@ def response_latency(
     """M3: ``1 - latency / duration``, in [0, 1], of one switch of command.
 
     The latency is the time from the switch until the smoothed signal reaches half its usual speed (P75 over the video).
-    Smoothing is a centred average, so an abrupt response may show up to a quarter second early.
+    Smoothing is a centred average of half a second: at 16 samples a second an immediate start from rest reads 0 s, an
+    immediate reversal 0.19 s.
 
     Args:
         signal, times: (N,) of the whole video: the new command's channel, positive as commanded, and seconds.
@@ -124,6 +139,15 @@ def response_latency(
     Returns:
         The score; in ``detail`` the latency, the steady speed over the usual, and a note where the response was none
         (``no_response``), too weak (``weak_response``) or never reached half (``below_half_normal``).
+
+    Example:
+        >>> import numpy as np
+        >>> from wmb_fast.protocols import worldmark
+        >>> times = np.arange(640) / 16
+        >>> signal = np.where(times < 22, -1.0, 1.0)
+        >>> found = worldmark.response_latency(signal, times, onset=20.0, duration=20.0, stable=times >= 23)
+        >>> found.detail["latency_s"], found.value
+        (2.1875, 0.890625)
     """
     segment = (times >= onset) & (times <= onset + duration)
     n = int(np.count_nonzero(segment))
@@ -169,6 +193,15 @@ def motion_stability(
     Returns:
         The score; in ``detail`` the share of time at speed (``sustain``), the number of stalls, and the last three
         seconds' speed over the first three's (``decay``).
+
+    Example:
+        >>> import numpy as np
+        >>> from wmb_fast.protocols import worldmark
+        >>> signal = np.ones(320)
+        >>> signal[100:120] = 0.0
+        >>> found = worldmark.motion_stability(signal)
+        >>> found.detail["stalls"], round(found.value, 3)
+        (1, 0.851)
     """
     reason = _unusable(signal, speed, compat)
     if reason:
@@ -252,6 +285,15 @@ def action_metrics(
 
     Raises:
         ArgumentError: Arrays of unequal length, bounds that do not fit the keys, an unknown key.
+
+    Example:
+        >>> import numpy as np
+        >>> from wmb_fast.protocols import worldmark
+        >>> radial = np.where(np.arange(638) < 319, 2.0, -2.0)
+        >>> timeline = worldmark.Timeline.of_frames(638, 16.0, (0, 320, 640))
+        >>> found = worldmark.action_metrics(np.zeros(638), radial, ["W", "S"], timeline)
+        >>> round(found.direction_accuracy[1].value, 6), found.response_latency[1].detail["latency_s"]
+        (1.0, 0.1875)
     """
     horizontal, radial = (np.asarray(channel, dtype=np.float64) for channel in (horizontal, radial))
     if horizontal.ndim != 1 or horizontal.shape != radial.shape or horizontal.shape != timeline.times.shape:

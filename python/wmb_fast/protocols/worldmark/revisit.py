@@ -176,7 +176,7 @@ def _unusable(arc: Signal, before: Signal, after: Signal, rules: Rules) -> str:
     """The default's own gates. A segment must be as long as the gap that a pair needs."""
     if min(before.size, after.size) < rules.fewest_between:
         return TOO_SHORT
-    return not_finite(np.concatenate([arc, before, after]))
+    return not_finite(arc + np.concatenate([before, after]))
 
 
 def _ratio(a: float, b: float) -> float:
@@ -282,6 +282,16 @@ def revisit_memory(
     Returns:
         The score; in ``detail`` the pairs, their distances and residuals, and every reversal. Without a pair no value,
         and as reason the gates that the reversals failed.
+
+    Example:
+        >>> import numpy as np
+        >>> from wmb_fast.protocols import worldmark
+        >>> horizontal = np.where(np.arange(638) < 319, 4.0, -4.0)
+        >>> turns = worldmark.reversals(horizontal, np.zeros(638), ["L", "R"], (0, 319, 638))
+        >>> same = np.tile(np.float32([1, 0]), (640, 1))
+        >>> found = worldmark.revisit_memory(turns, np.arange(640), same, n_frames=640, family="yaw")
+        >>> found.value, len(found.detail["pairs"]), found.detail["pairs"][0]
+        (100.0, 10, [301, 336])
     """
     detail: dict[str, Any] = {"reversals": [_described(turn) for turn in turns]}
     paired = [turn.arcs for turn in turns if turn.arcs is not None]
