@@ -32,6 +32,8 @@ REORDER = 16
 IMAGES = (".png", ".jpg", ".jpeg")
 _BT601, _LIMITED, _FULL, _UNSPECIFIED = 5, 1, 2, 2  # swscale's and FFmpeg's own numbers
 _ORIENTED = "DISPLAYMATRIX"
+# swscale's flags, by number: PyAV names them since 18 only. EXACT is accurate_rnd + bitexact.
+BILINEAR, FULL_CHROMA_INT, FULL_CHROMA_INP, EXACT = 0x2, 0x2000, 0x4000, 0x40000 | 0x80000
 
 
 class Picture(NamedTuple):
@@ -236,10 +238,7 @@ class _Converter:
     """Decoded frames to RGB as shown: matrix, range and orientation applied."""
 
     def __init__(self) -> None:
-        reformatter = _av().video.reformatter
-        way = reformatter.Interpolation
-        self._flags = int(way.BILINEAR) | int(way.ACCURATE_RND) | int(way.FULL_CHR_H_INT) | int(way.BITEXACT)
-        self._reformatter = reformatter.VideoReformatter()
+        self._reformatter = _av().video.reformatter.VideoReformatter()
 
     def __call__(self, frame: Any) -> Image:
         matrix, full = colour_of(frame)
@@ -249,7 +248,7 @@ class _Converter:
             src_colorspace=_BT601 if matrix == "bt601" else None,
             src_color_range=None if full is None else (_FULL if full else _LIMITED),
             dst_color_range=_FULL,
-            interpolation=self._flags,
+            interpolation=BILINEAR | FULL_CHROMA_INT | EXACT,
             threads=1,
         )
         return oriented(rgb.to_ndarray(), display_matrix(frame))
