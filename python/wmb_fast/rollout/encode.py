@@ -16,7 +16,7 @@ import numpy.typing as npt
 from .._walls.checks import real, shape_text
 from .._walls.errors import ArgumentError, bad_type, bad_value
 from .._walls.ext import optional
-from .decode import BILINEAR, EXACT, FULL_CHROMA_INP
+from .pixels import BILINEAR, EXACT, FULL_CHROMA_INP
 
 _FORMATS = {".mp4": "mp4", ".mov": "mov", ".mkv": "matroska"}
 _BT709, _LIMITED = 1, 1
