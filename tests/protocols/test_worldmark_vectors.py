@@ -7,9 +7,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from wmb_fast.oracles import runner
 from wmb_fast.oracles.worldmark import ADAPTERS
-from wmb_fast.protocols.worldmark import action, local, parallax, report, revisit, segments
+from wmb_fast.protocols.worldmark import action, arcs, local, parallax, report, revisit, segments
 
 
 def statuses(oracles: Path, file: str) -> list[tuple[str, str, str]]:
@@ -34,7 +35,7 @@ def test_every_case_passes(oracles: Path, file: str) -> None:
         (local, "MUTATION_DISTANCE", 0.1002, "A3_local_C1"),
         (local, "LOCAL_FEWEST_FRAMES", 4, "A3_local_C1"),
         (revisit, "GAIN_GATE", 0.51, "A4_revisit_C2"),
-        (revisit, "DEPTHS_TRIED", 190, "A4_revisit_C2"),
+        (arcs, "DEPTHS_TRIED", 190, "A4_revisit_C2"),
         (report, "GLOBAL_SCALE", 0.06, "A6_report"),
     ],
 )

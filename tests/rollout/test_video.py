@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -236,13 +237,28 @@ def test_text_is_not_shown_as_a_terminal(tmp_path: Path) -> None:
         open_video(path)
 
 
-@pytest.mark.parametrize(("rotation", "turns"), [(90, 1), (180, 2), (-90, 3)])
-def test_rotation_is_applied(tmp_path: Path, rotation: int, turns: int) -> None:
-    upright = open_video(clip(tmp_path / "up.mp4", numbered(3)))
-    turned = open_video(clip(tmp_path / "turned.mp4", numbered(3), rotation=rotation))
-    for plain, shown in zip(upright.frames(), turned.frames(), strict=True):
-        np.testing.assert_array_equal(np.rot90(plain, turns), shown)  # FFmpeg's angle is counter-clockwise
-    assert (turned.width, turned.height) == ((HEIGHT, WIDTH) if turns % 2 else (WIDTH, HEIGHT))
+@pytest.mark.parametrize(
+    ("matrix", "seen"),  # x' = a x + c y, y' = b x + d y, for (a, b, c, d)
+    [
+        ((0, 1, -1, 0), lambda image: np.rot90(image, -1)),  # what a telephone held upright writes
+        ((-1, 0, 0, -1), lambda image: np.rot90(image, 2)),
+        ((0, -1, 1, 0), lambda image: np.rot90(image, 1)),
+        ((-1, 0, 0, 1), np.fliplr),
+        ((1, 0, 0, -1), np.flipud),
+        ((0, 1, 1, 0), lambda image: image.swapaxes(0, 1)),
+    ],
+)
+def test_rotation_and_mirroring_are_applied(
+    tmp_path: Path, matrix: tuple[int, ...], seen: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    stored = list(open_video(clip(tmp_path / "stored.mp4", numbered(3))).frames())
+    path = clip(tmp_path / "turned.mp4", numbered(3))
+    for place, was, becomes in zip((0, 4, 12, 16), (1, 0, 0, 1), matrix, strict=True):
+        patched(path, b"tkhd", 40 + place, was << 16, (becomes << 16) & 0xFFFFFFFF)
+    video = open_video(path)
+    for plain, shown in zip(stored, video.frames(), strict=True):
+        np.testing.assert_array_equal(seen(plain), shown)
+    assert (video.height, video.width) == seen(stored[0]).shape[:2]
 
 
 @pytest.mark.parametrize(("ending", "codec", "pix_fmt"), [("webm", "libvpx-vp9", "yuv420p"), ("gif", "gif", "rgb8")])

@@ -27,7 +27,7 @@ from .constants import (
     SPIKE_DEVIATIONS,
 )
 from .features import cosine_distances, rows_of
-from .measure import Measure, Signal, missing, not_finite, samples, without
+from .measure import Measure, Signal, missing, not_finite, samples, signals, without
 
 FROZEN = "frozen"
 NEAR_CUT = "near_cut"
@@ -163,6 +163,7 @@ def local_memory(
         >>> found.value, found.n_used, found.detail["step_px"]
         (100.0, 11, 8.0)
     """
+    horizontal, radial = signals("local_memory", horizontal=horizontal, radial=radial)
     reason = "" if compat else not_finite(np.hypot(horizontal, radial))
     if reason:
         return without(reason, len(horizontal))

@@ -14,8 +14,8 @@ import numpy as np
 from ..._walls.errors import bad_value
 from ..evidence import Evidence, Need
 from ..record import Score, Status
-from .action import action_metrics
 from .constants import COMPAT_FPS, LOCAL_FEWEST_FRAMES
+from .following import action_metrics
 from .local import local_delta, local_frames, local_memory, own_step
 from .measure import Measure, Signal, missing, without
 from .report import PUBLISHED_NAN
