@@ -62,6 +62,12 @@ def torch_mutual(torch: ModuleType, a: Any, b: Any) -> Any:
     return _agreeing(similarity.max(dim=1).indices.numpy(), similarity.max(dim=0).indices.numpy())
 
 
+def numkong_mutual(numkong: ModuleType, a: Any, b: Any) -> Any:
+    """The same by NumKong's packed dot products and NumPy's argmax."""
+    similarity = np.asarray(numkong.dots_packed(a, numkong.dots_pack(b)))
+    return _agreeing(similarity.argmax(axis=1), similarity.argmax(axis=0))
+
+
 def _agreeing(forward: Any, backward: Any) -> Any:
     index = np.arange(len(forward))
     mutual = backward[forward] == index
