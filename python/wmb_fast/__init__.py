@@ -16,6 +16,7 @@ from ._walls.errors import (
 )
 from ._walls.ext import get_num_threads, set_num_threads
 from .ops.cosine import cosine_matrix, cosine_pairs
+from .ops.flow import flow_channels, parallax_split
 from .ops.match import Matches, Nearest, mutual_matches, nearest
 
 __version__ = "0.1.0"
@@ -33,9 +34,11 @@ __all__ = [
     "available_backends",
     "cosine_matrix",
     "cosine_pairs",
+    "flow_channels",
     "get_num_threads",
     "mutual_matches",
     "nearest",
+    "parallax_split",
     "reference",
     "set_num_threads",
 ]
