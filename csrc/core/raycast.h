@@ -31,53 +31,22 @@ struct Ray {
   double origin[3], direction[3];
 };
 
-// `solid` is 0 for the room and 1 + b for box b; u, v in [0, 1] run right and down as seen; `slope` is the
-// part of the direction along the face's normal, not negative.
+// The first thing a ray meets: `solid` is 0 for the room and 1 + b for box b; t is in lengths of the
+// direction.
 struct Hit {
   double t;
   int solid, face;
+};
+
+// Where on its face a hit lies: u, v in [0, 1] run right and down as seen; `slope` is the part of the
+// direction along the face's normal, not negative.
+struct Spot {
   double u, v, slope;
 };
 
-// Where on a face a point lies that is `f` (each in [0, 1]) along the solid's own axes.
-WMB_HD inline void face_coordinates(int face, const double* f, Hit& hit) {
-  switch (face) {
-    case 0:
-      hit.u = f[2], hit.v = f[1];
-      break;
-    case 1:
-      hit.u = 1 - f[2], hit.v = f[1];
-      break;
-    case 2:
-      hit.u = f[0], hit.v = f[2];
-      break;
-    case 3:
-      hit.u = f[0], hit.v = 1 - f[2];
-      break;
-    case 4:
-      hit.u = 1 - f[0], hit.v = f[1];
-      break;
-    default:
-      hit.u = f[0], hit.v = f[1];
-      break;
-  }
-}
-
-WMB_HD inline void finish(const double* origin, const double* direction, const double* lo, const double* hi,
-                          Hit& hit) {
-  double f[3];
-  for (int a = 0; a < 3; ++a) {
-    double part = (origin[a] + hit.t * direction[a] - lo[a]) / (hi[a] - lo[a]);
-    f[a] = part < 0 ? 0 : part > 1 ? 1 : part;
-  }
-  face_coordinates(hit.face, f, hit);
-  double along = direction[hit.face / 2];
-  hit.slope = along < 0 ? -along : along;
-}
-
 // The wall a ray from inside the room reaches first; of walls reached at once, the one of the lower axis.
 WMB_HD inline Hit reach_wall(const Room& room, const Ray& ray) {
-  Hit hit{0, kNothing, 0, 0, 0, 0};
+  Hit hit{0, kNothing, 0};
   for (int a = 0; a < 3; ++a) {
     double d = ray.direction[a];
     if (d == 0) continue;
@@ -102,43 +71,53 @@ WMB_HD inline Ray into_box(const Box& box, const Ray& ray) {
   return local;
 }
 
-// Whether a ray, in the box's own axes, enters the box before `best`; then `best` is where.
-WMB_HD inline bool enter_box(const Box& box, const Ray& local, int solid, Hit& best) {
+// Makes `best` the place where a ray, in the box's own axes, enters the box, if that comes first.
+WMB_HD inline void enter_box(const Box& box, const Ray& local, int solid, Hit& best) {
   double enter = 0, leave = best.t;
   int face = kNothing;
   for (int a = 0; a < 3; ++a) {
     double o = local.origin[a], d = local.direction[a], h = box.half[a];
     if (d == 0) {
-      if (o < -h || o > h) return false;
+      if (o < -h || o > h) return;
       continue;
     }
     double near = ((d > 0 ? -h : h) - o) / d, far = ((d > 0 ? h : -h) - o) / d;
     if (near > enter) enter = near, face = 2 * a + (d > 0);
     if (far < leave) leave = far;
-    if (enter > leave) return false;
+    if (enter > leave) return;
   }
-  if (face == kNothing || enter < kTooNear || enter >= best.t) return false;
+  if (face == kNothing || enter < kTooNear || enter >= best.t) return;
   best.t = enter, best.solid = solid, best.face = face;
-  return true;
 }
 
-// The first thing a ray meets, among the room and the boxes named. t is in lengths of the direction.
+// The first thing a ray meets, among the room and the boxes named.
 WMB_HD inline Hit trace(const Room& room, const Box* boxes, const int* which, int n_which, const Ray& ray) {
   Hit hit = reach_wall(room, ray);
-  Ray local;
-  int inside = kNothing;
   for (int i = 0; i < n_which; ++i) {
-    Ray candidate = into_box(boxes[which[i]], ray);
-    if (enter_box(boxes[which[i]], candidate, 1 + which[i], hit)) local = candidate, inside = which[i];
-  }
-  if (inside == kNothing) {
-    finish(ray.origin, ray.direction, room.lo, room.hi, hit);
-  } else {
-    const double* half = boxes[inside].half;
-    const double lo[3] = {-half[0], -half[1], -half[2]};
-    finish(local.origin, local.direction, lo, half, hit);
+    enter_box(boxes[which[i]], into_box(boxes[which[i]], ray), 1 + which[i], hit);
   }
   return hit;
+}
+
+WMB_HD inline double within(double from, double to, double x) {
+  double part = (x - from) / (to - from);
+  return part < 0 ? 0 : part > 1 ? 1 : part;
+}
+
+// The spot that a ray, in the solid's own axes, hits on a solid from lo to hi.
+WMB_HD inline Spot spot_on(const double* lo, const double* hi, const Ray& ray, const Hit& hit) {
+  int axis = hit.face / 2, right = axis == 0 ? 2 : 0, down = axis == 1 ? 2 : 1;
+  auto part = [&](int a) { return within(lo[a], hi[a], ray.origin[a] + hit.t * ray.direction[a]); };
+  double u = part(right), v = part(down), along = ray.direction[axis];
+  bool flip_u = hit.face == 1 || hit.face == 4, flip_v = hit.face == 3;
+  return {flip_u ? 1 - u : u, flip_v ? 1 - v : v, along < 0 ? -along : along};
+}
+
+WMB_HD inline Spot spot(const Room& room, const Box* boxes, const Ray& ray, const Hit& hit) {
+  if (hit.solid == 0) return spot_on(room.lo, room.hi, ray, hit);
+  const Box& box = boxes[hit.solid - 1];
+  const double lo[3] = {-box.half[0], -box.half[1], -box.half[2]};
+  return spot_on(lo, box.half, into_box(box, ray), hit);
 }
 
 // What an identity map holds: 0 to 5 the room's faces, 6 + b box b.
@@ -188,7 +167,7 @@ WMB_HD inline float coarse_log2(float x) {
 
 // Adds the colour of a texture (0 to 255) where a sample covers `area` square metres of it: between the two
 // levels whose texels are nearest to that size.
-WMB_HD inline void add_colour(const Texture& texture, const Hit& hit, double area, float* sum) {
+WMB_HD inline void add_colour(const Texture& texture, const Spot& spot, double area, float* sum) {
   float wanted = 0.5f * coarse_log2(static_cast<float>(area * texture.density) + 1e-12f);
   float last = static_cast<float>(texture.levels - 1);
   wanted = wanted < 0 ? 0 : wanted > last ? last : wanted;
@@ -196,7 +175,7 @@ WMB_HD inline void add_colour(const Texture& texture, const Hit& hit, double are
   float blend = wanted - static_cast<float>(fine);
   Level level = texture.finest;
   for (int i = 0; i < fine; ++i) level = coarser(level);
-  float u = static_cast<float>(hit.u), v = static_cast<float>(hit.v);
+  float u = static_cast<float>(spot.u), v = static_cast<float>(spot.v);
   add_bilinear(level, u, v, 1 - blend, sum);
   if (blend > 0) add_bilinear(coarser(level), u, v, blend, sum);
 }

@@ -49,7 +49,7 @@ class Strip {
     int below = std::min(last + 1, camera.height);
     hits_.reserve(static_cast<std::size_t>(below - above_) * camera.width);
     for (int y = above_; y < below; ++y) {
-      for (int x = 0; x < camera.width; ++x) hits_.push_back(look(x, y, near(x, y)));
+      for (int x = 0; x < camera.width; ++x) hits_.push_back(look(ray_at(x, y), near(x, y)));
     }
   }
 
@@ -62,13 +62,14 @@ class Strip {
     double pixel = 1.0 / (camera_.fx * camera_.fy);
     float sum[4] = {0, 0, 0, 0}, share = 1;
     if (samples == 1 || is_smooth(x, y)) {
-      add(at(x, y), pixel, sum);
+      add(ray_at(x, y), at(x, y), pixel, sum);
     } else {
       int n = near(x, y);
       double step = 1.0 / samples;
       for (int j = 0; j < samples; ++j) {
         for (int i = 0; i < samples; ++i) {
-          add(look(x + (i + 0.5) * step - 0.5, y + (j + 0.5) * step - 0.5, n), pixel * step * step, sum);
+          Ray ray = ray_at(x + (i + 0.5) * step - 0.5, y + (j + 0.5) * step - 0.5);
+          add(ray, look(ray, n), pixel * step * step, sum);
         }
       }
       share = 1.0f / static_cast<float>(samples * samples);
@@ -87,7 +88,7 @@ class Strip {
     return n;
   }
 
-  Hit look(double x, double y, int n) const {
+  Ray ray_at(double x, double y) const {
     const double* m = camera_.camera_to_world;
     double a = (x - camera_.cx) / camera_.fx, b = (y - camera_.cy) / camera_.fy;
     Ray ray;
@@ -95,8 +96,10 @@ class Strip {
       ray.origin[i] = m[4 * i + 3];
       ray.direction[i] = m[4 * i] * a + m[4 * i + 1] * b + m[4 * i + 2];
     }
-    return trace(world_.room, world_.boxes, which_.data(), n, ray);
+    return ray;
   }
+
+  Hit look(const Ray& ray, int n) const { return trace(world_.room, world_.boxes, which_.data(), n, ray); }
 
   bool is_smooth(int x, int y) const {
     const Hit& here = at(x, y);
@@ -109,9 +112,10 @@ class Strip {
   }
 
   // `pixel` is the solid angle of the sample, seen straight on.
-  void add(const Hit& hit, double pixel, float* sum) const {
-    double area = hit.t * hit.t * pixel / std::max(hit.slope, kLeastSlope);
-    add_colour(world_.textures[kFaces * hit.solid + hit.face], hit, area, sum);
+  void add(const Ray& ray, const Hit& hit, double pixel, float* sum) const {
+    Spot spot = wmb::spot(world_.room, world_.boxes, ray, hit);
+    double area = hit.t * hit.t * pixel / std::max(spot.slope, kLeastSlope);
+    add_colour(world_.textures[kFaces * hit.solid + hit.face], spot, area, sum);
   }
 
   const World& world_;

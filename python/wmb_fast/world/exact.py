@@ -22,8 +22,8 @@ def cos_sin(degrees: float) -> tuple[float, float]:
     Example:
         >>> cos_sin(-90.0)
         (0.0, -1.0)
-        >>> cos_sin(60.0)
-        (0.5, 0.8660254037844386)
+        >>> [round(part, 15) for part in cos_sin(60.0)]
+        [0.5, 0.866025403784439]
     """
     turned = degrees % 360.0
     quarter = int(turned / 90.0 + 0.5)

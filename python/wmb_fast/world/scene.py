@@ -61,7 +61,8 @@ class Scene:
     Attributes:
         walls: For LEFT, RIGHT, CEILING, FLOOR, BACK, FRONT, as seen by a camera that looks along +z.
         boxes: Box b has identity ``6 + b`` in identity maps; the walls are 0 to 5.
-        walkable: The camera may stand where \\|x\\| and \\|z\\| are at most these: nothing as high as its eyes is there.
+        walkable: The camera may stand where x and z are at most these from the middle: nothing as high as its eyes
+            is there.
     """
 
     size: tuple[float, float, float]
