@@ -138,7 +138,8 @@ def _rays(
     """The directions, in the world, of some pixels, of depth 1. Products in turn, not a BLAS call, whose bits vary."""
     fx, fy, cx, cy = _four(intrinsics)
     a, b = ((x - cx) / fx).reshape(-1, 1), ((y - cy) / fy).reshape(-1, 1)
-    return a * pose[:3, 0] + b * pose[:3, 1] + pose[:3, 2]
+    rays: npt.NDArray[np.float64] = a * pose[:3, 0] + b * pose[:3, 1] + pose[:3, 2]
+    return rays
 
 
 def _four(intrinsics: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
