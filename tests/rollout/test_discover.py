@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from wmb_fast import ArgumentError, FileFormatError
 from wmb_fast.rollout.discover import Rollout, find_rollouts
 from wmb_fast.rollout.plans import named_plan
@@ -86,7 +87,7 @@ def test_a02_nothing_there(tmp_path: Path) -> None:
         ArgumentError, match="find_rollouts: paths must hold videos or folders of frames, got none below"
     ):
         find_rollouts(files(tmp_path / "empty", "readme.txt"))
-    with pytest.raises(ArgumentError, match="find_rollouts: paths must exist, got .*gone"):
+    with pytest.raises(ArgumentError, match=r"find_rollouts: paths must exist, got .*gone"):
         find_rollouts(tmp_path / "gone")
     with pytest.raises(ArgumentError, match="paths must name at least one video, folder or manifest, got none"):
         find_rollouts([])
@@ -111,9 +112,7 @@ def test_folders_of_frames(tmp_path: Path) -> None:
     assert rollouts[0].video_path == root / "sana" / "016_014"
     assert (rollouts[0].model, rollouts[0].case) == ("sana", "016_014")
     assert find_rollouts(root)[0].plan == named_plan("ADA")
-    assert ids(find_rollouts(root / "sana" / "016_014")) == ["sana/016_014"] or ids(
-        find_rollouts(root / "sana" / "016_014")
-    ) == ["016_014"]
+    assert ids(find_rollouts(root / "sana" / "016_014")) == ["sana/016_014"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "json", "yaml"])
@@ -144,6 +143,25 @@ def test_manifests(tmp_path: Path, ending: str) -> None:
     assert second.plan.actions == named_plan("AD").actions
     assert (third.plan, third.fps, third.video_path) == (None, 12.5, root / "v" / "c")
     assert {r.plan for r in find_rollouts(path, plan="L" + "RL")} == {named_plan("worldmark/12")}
+
+
+def test_manifests_found_in_folders(tmp_path: Path) -> None:
+    root = files(tmp_path / "worlds", "good/video.mp4", "bad/video.mp4", "other/a.mp4")
+    for name, plan in (("good", "WS"), ("bad", "LR")):
+        (root / name / "manifest.json").write_text(json.dumps({"rollouts": [{"video": "video.mp4", "plan": plan}]}))
+    (root / "other" / "manifest.json").write_text(json.dumps([{"file": "a.mp4", "size": 0}]))  # somebody else's
+    rollouts = find_rollouts(root)
+    assert [(r.id, r.model, r.case, r.plan and r.plan.name) for r in rollouts] == [
+        ("worlds/bad/video", "bad", "video", "worldmark/7"),
+        ("worlds/good/video", "good", "video", "worldmark/6"),
+        ("worlds/other/a", "other", "a", None),
+    ]
+    rows = [{"video": "good/video.mp4", "plan": "AD", "model": "M"}]
+    (root / "manifest.json").write_text(json.dumps(rows))  # what stands above wins
+    assert [(r.model, r.plan and r.plan.name) for r in find_rollouts(root)][1] == ("M", "worldmark/8")
+    (root / "manifest.json").write_text(json.dumps([*rows, {"video": "gone.mp4"}]))
+    with pytest.raises(FileFormatError, match=r"find_rollouts: video must exist, got .*gone.mp4: .*manifest.json"):
+        find_rollouts(root)
 
 
 @pytest.mark.parametrize(
@@ -223,8 +241,6 @@ def test_tables_with_something_wrong(tmp_path: Path) -> None:
 def test_two_rollouts_with_one_id(tmp_path: Path) -> None:
     for run in ("one", "two"):
         files(tmp_path / run / "m", "001_001.mp4")
-    with pytest.raises(
-        ArgumentError, match="give each rollout an id of its own, got 'm/001_001' for .*one.* and .*two"
-    ):
+    with pytest.raises(ArgumentError, match=r"an id of its own, got 'm/001_001' for .*one.* and .*two"):
         find_rollouts([tmp_path / "one" / "m", tmp_path / "two" / "m"])
     assert len(find_rollouts(tmp_path)) == 2

@@ -25,7 +25,7 @@ from .._walls.errors import ArgumentError
 from .plan import Plan
 from .planfile import plan_of
 from .plans import named_plan
-from .tables import Row, load, load_csv, only, text_of, whole_numbers, wrong
+from .tables import ENDINGS, Row, load, load_csv, only, text_of, whole_numbers, wrong
 
 WHO = "find_rollouts"
 COLUMNS = ("id", "video", "model", "case", "plan", "boundaries", "fps")
@@ -62,6 +62,19 @@ def read_manifest(path: Path) -> list[Entry]:
     if not isinstance(listed, list):
         raise wrong(WHO, path, "a manifest", "be a list of rows", type(listed).__name__)
     return [_entry(path, f"row {i + 1}", row) for i, row in enumerate(listed)]
+
+
+def is_manifest(path: Path) -> bool:
+    """Whether a file found in a folder is a manifest of ours: rows that are mappings, the first with a video.
+
+    Raises:
+        FileFormatError: A file that cannot be read as what its ending says.
+    """
+    if path.suffix.lower() not in (".csv", *ENDINGS):
+        return False
+    data = load_csv(WHO, path) if path.suffix.lower() == ".csv" else load(WHO, path)
+    rows = data.get("rollouts") if isinstance(data, dict) else data
+    return isinstance(rows, list) and bool(rows) and isinstance(rows[0], dict) and "video" in rows[0]
 
 
 def _entry(path: Path, at: str, raw: object) -> Entry:
@@ -110,10 +123,8 @@ def read_table(path: Path, data: Any = None) -> list[Entry]:
     data = load(WHO, path) if data is None else data
     if not isinstance(data, dict) or not data or not all(isinstance(row, dict) for row in data.values()):
         raise wrong(WHO, path, "a table", "map file stems to rows", type(data).__name__)
-    videos = {p.stem: p for p in sorted(path.parent.iterdir()) if p.is_file() and p != path}
-    return [
-        _inferred(path, str(stem), row, videos.get(str(stem), path.parent / str(stem))) for stem, row in data.items()
-    ]
+    beside = {p.stem: p for p in sorted(path.parent.iterdir()) if p.is_file() and p != path}
+    return [_inferred(path, stem, row, beside.get(stem, path.parent / stem)) for stem, row in data.items()]
 
 
 def table_beside(videos: Sequence[Path]) -> dict[Path, Entry]:
@@ -132,9 +143,8 @@ def _inferred(path: Path, stem: str, row: Row, video: Path) -> Entry:
         plan = _inferred_plan(path, stem, row)
     except ArgumentError as error:
         raise wrong(WHO, path, f"row {stem!r}", "give a plan that is possible", str(error)) from error
-    texts = {
-        key: text_of(WHO, path, f"row {stem!r}, {key}", row[key]) for key in ("model", "input_image") if key in row
-    }
+    known = [key for key in ("model", "input_image") if key in row]
+    texts = {key: text_of(WHO, path, f"row {stem!r}, {key}", row[key]) for key in known}
     numbered = "input_image" in texts and plan is not None
     return Entry(
         video=video,
