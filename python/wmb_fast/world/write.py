@@ -87,9 +87,10 @@ def save_world(world: World, folder: str | os.PathLike[str], *, depth: bool = Fa
     Example:
         >>> from wmb_fast.rollout.plans import named_plan
         >>> world = render_world(named_plan("W"), seconds_per_step=1, size=(64, 48))
-        >>> with tempfile.TemporaryDirectory() as out, np.load(save_world(world, Path(out) / "w") / "poses.npz") as file:
-        ...     file["cam_to_world"].shape
-        (17, 4, 4)
+        >>> with tempfile.TemporaryDirectory() as out:
+        ...     folder = save_world(world, Path(out) / "walk")
+        ...     json.loads((folder / "truth.json").read_text())["frames"]
+        17
     """
     target = Path(folder)
     if target.exists() and not (target / _MARK).is_file() and not _is_empty(target):
