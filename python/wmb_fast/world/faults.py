@@ -71,7 +71,8 @@ class Fault:
         default: A strength that every metric listed must notice.
         low, high: The strengths it takes: above ``low``, up to ``high``.
         must_lower: Metrics whose value must fall, as ``protocol.metric``; where they are evaluable with the plan.
-        must_not_move: Metrics that must stay as they are.
+        must_not_move: Metrics that must stay as they are, but for what an estimator makes of other pixels: some
+            hundredths of the metric's range.
         act: What it does; its signature goes with ``changes``.
     """
 
