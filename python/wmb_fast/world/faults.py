@@ -71,7 +71,8 @@ class Fault:
         default: A strength that every metric listed must notice.
         low, high: The strengths it takes: above ``low``, up to ``high``.
         must_lower: Metrics whose value must fall, as ``protocol.metric``; where they are evaluable with the plan.
-        must_not_move: Metrics that must stay as they are.
+        must_not_move: Metrics that must stay as they are, but for what an estimator makes of other pixels: some
+            hundredths of the metric's range.
         act: What it does; its signature goes with ``changes``.
     """
 
@@ -179,7 +180,7 @@ FAULTS: Mapping[str, Fault] = {
         Fault("stall", "path", "share of the time it stands", 0.4, 0, 0.9,
               (_STABILITY,), (_DIRECTION, _PURITY, _LOCAL), stall),
         Fault("hard_cut", "scene", "share of the video before the cut", 0.4, 0, 1,
-              (_LOCAL,), (_DIRECTION, _PURITY, _LATENCY), hard_cut),
+              (_LOCAL,), (_DIRECTION, _LATENCY), hard_cut),
         Fault("repainted_wall", "scene", "weight of the new face over the old one", 1, 0, 1,
               (_REVISIT,), (_DIRECTION, _PURITY, _LATENCY, _STABILITY), repainted_wall),
     )
