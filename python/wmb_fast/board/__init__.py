@@ -1,1 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Leaderboards: a protocol's columns over scorecard records, with intervals, coverage and paired comparisons."""
+
+from .compare import Comparison, Difference, compare
+from .intervals import Interval
+from .table import Cell, Row, Table, cell_of, tables
+from .text import comparison_json, comparison_markdown, to_json, to_markdown
+
+__all__ = [
+    "Cell",
+    "Comparison",
+    "Difference",
+    "Interval",
+    "Row",
+    "Table",
+    "cell_of",
+    "compare",
+    "comparison_json",
+    "comparison_markdown",
+    "tables",
+    "to_json",
+    "to_markdown",
+]
