@@ -79,9 +79,7 @@ def _table_markdown(table: Table) -> str:
     lines = [
         f"# {table.protocol}{' (compat)' if table.compat else ''}",
         "",
-        *aligned(
-            ["model", "rollouts", *(f"{c.name}{'' if c.higher_is_better else ' ↓'}" for c in table.columns)], marked
-        ),
+        *aligned(["model", "rollouts", *heads], marked),
         "",
         *(f"- {note}" for note in (best, *table.notes) if note),
         "",
