@@ -8,6 +8,7 @@ import random
 
 import numpy as np
 import pytest
+
 from wmb_fast import ArgumentError, board
 from wmb_fast.board.intervals import draws, percentile_interval, resampled
 from wmb_fast.protocols.record import WHOLE_ROLLOUT, Column, Score, Status, Term

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The protocols of this version, by name, and what the engine relies on in each."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from .._walls.errors import bad_value
+from ..protocols.evidence import Evidence, Need
+from ..protocols.record import Column, Score
+
+NAMES = ("worldmark",)
+
+
+class Scorer(Protocol):
+    """What a protocol's module has."""
+
+    NAME: str
+    COLUMNS: tuple[Column, ...]
+
+    def needs(self, evidence: Evidence) -> list[Need]: ...
+
+    def score(self, evidence: Evidence, *, compat: bool = False) -> list[Score]: ...
+
+
+def protocols(names: Sequence[str]) -> tuple[Scorer, ...]:
+    """The modules of these protocols, each once, in the order given.
+
+    Raises:
+        ArgumentError: No name, or one that this version does not have.
+    """
+    if not names:
+        raise bad_value("score", "protocols", f"name at least one of {', '.join(NAMES)}", "none")
+    for name in names:
+        if name not in NAMES:
+            raise bad_value("score", "protocols", f"be among {', '.join(NAMES)}", repr(name))
+    found = [importlib.import_module(f"wmb_fast.protocols.{name}") for name in dict.fromkeys(names)]
+    return tuple(cast(Scorer, module) for module in found)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One rollout, from its video to its records. The unit that every engine runs, and that a resumed run keeps."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from .._walls.errors import WmbError
+from ..evidence.make import gather
+from ..evidence.store import Store
+from ..protocols.record import WHOLE_ROLLOUT, Score, Status
+from ..rollout.discover import Rollout
+from ..rollout.video import open_video
+from . import parts
+from .known import Scorer
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a result depends on beside its rollout."""
+
+    scorers: Sequence[Scorer]
+    compat: bool
+    require_official: bool
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished rollout: how (``scored``, ``kept`` from an earlier run, ``failed``), its part, what there is to say."""
+
+    rollout: str
+    how: str
+    part: parts.Part
+    notes: Sequence[str] = ()
+
+
+def do(rollout: Rollout, options: Options, out: Path, store: Store) -> Done:
+    """Scores one rollout, or finds what an earlier run made of it. Never raises on account of the rollout."""
+    try:
+        video = open_video(rollout.video_path, fps=rollout.fps)
+        key = _key(rollout, video.sha256, video.decoder, options)
+        part, note = parts.find(out, rollout.id, key)
+        if part is not None:
+            return Done(rollout.id, "kept", part)
+        part = _scored(rollout, options, store)
+        parts.keep(out, rollout.id, key, part)
+        return Done(rollout.id, "scored", part, [note] if note else [])
+    except WmbError as error:
+        return _failed(rollout, options, f"failed: {error}")
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(where.filename).name}:{where.lineno}"
+        return _failed(rollout, options, f"internal_error: {type(error).__name__} in {place}: {error}")
+
+
+def _key(rollout: Rollout, sha256: str, decoder: str, options: Options) -> dict[str, Any]:
+    """What the records follow from: equal keys, equal records."""
+    return {
+        "version": __version__,
+        "rollout": [rollout.id, rollout.model, rollout.case, rollout.fps],
+        "plan": repr(rollout.plan),
+        "video": sha256,
+        "decoder": decoder,
+        "protocols": [scorer.NAME for scorer in options.scorers],
+        "compat": options.compat,
+        "require_official": options.require_official,
+    }
+
+
+def _scored(rollout: Rollout, options: Options, store: Store) -> parts.Part:
+    evidence = gather(rollout, options.scorers, store=store, compat=options.compat)
+    provenance = {"wmb_fast": __version__}
+    scores = []
+    for scorer in options.scorers:
+        for score in scorer.score(evidence, compat=options.compat):
+            score = replace(score, provenance={**provenance, **score.provenance})
+            scores.append(_refused(score) if options.require_official and score.proxy else score)
+    facts = evidence.facts
+    return parts.Part(scores, {"frames": facts.n_frames, "fps": facts.fps, "size": [facts.width, facts.height]})
+
+
+def _refused(score: Score) -> Score:
+    """A proxy where official scores were required: no number, and the estimators that made it one."""
+    proxies = sorted({f"{m['role']} by {m['id']}" for m in score.estimators if m["tier"] in ("builtin", "packaged")})
+    reason = f"proxy: official estimators were required, this score has {', '.join(proxies)}"
+    return replace(score, value=None, status=Status.ERROR, reason=reason, detail={})
+
+
+def _failed(rollout: Rollout, options: Options, reason: str) -> Done:
+    """One record a protocol that says why the rollout as a whole has none."""
+    scores = [
+        Score(
+            rollout=rollout.id,
+            model=rollout.model,
+            case=rollout.case,
+            protocol=scorer.NAME,
+            metric=WHOLE_ROLLOUT,
+            part={},
+            value=None,
+            status=Status.ERROR,
+            reason=reason,
+            n_used=0,
+            n_total=1,
+            definition=f"{scorer.NAME}.{WHOLE_ROLLOUT}/1",
+            compat=options.compat,
+            provenance={"wmb_fast": __version__},
+        )
+        for scorer in options.scorers
+    ]
+    return Done(rollout.id, "failed", parts.Part(scores, {}), [reason])
