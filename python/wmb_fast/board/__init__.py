@@ -3,8 +3,8 @@
 
 from .compare import Comparison, Difference, compare
 from .intervals import Interval
-from .table import Cell, Row, Table, cell_of, tables
-from .text import comparison_json, comparison_markdown, to_json, to_markdown
+from .table import Cell, Row, Table, cell_of, short, tables
+from .text import comparison_json, comparison_markdown, to_json, to_markdown, value_text
 
 __all__ = [
     "Cell",
@@ -17,7 +17,9 @@ __all__ = [
     "compare",
     "comparison_json",
     "comparison_markdown",
+    "short",
     "tables",
     "to_json",
     "to_markdown",
+    "value_text",
 ]

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the command line prints: bars and colours on a terminal, plain lines in a pipe; never a silent blank."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from . import run
+from .board import Cell, cell_of, value_text
+from .board import Table as Board
+from .doctor import Check, Finding
+from .protocols.record import WHOLE_ROLLOUT, Score, Status
+
+PIPE_WIDTH = 240
+NOT_ABOUT, MISSING = "·", "-"
+HOW = {"scored": "green", "kept": "cyan", "failed": "red"}
+
+
+class Screen:
+    """Results on stdout, progress on stderr."""
+
+    def __init__(self) -> None:
+        self.out = _console(stderr=False)
+        self.err = _console(stderr=True)
+
+    @contextlib.contextmanager
+    def progress(self) -> Iterator[Callable[[run.Progress], None]]:
+        """A function to call with each step of a run."""
+        if not self.err.is_terminal:
+            yield self._line
+            return
+        columns = (BarColumn(bar_width=30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+        with Progress(*columns, console=self.err, transient=True) as bar:
+            task = bar.add_task("looking for rollouts", total=None)
+
+            def step(p: run.Progress) -> None:
+                bar.update(task, completed=p.done, total=p.total, description=p.rollout or "scoring")
+                if p.how == "failed" or p.notes:
+                    self._line(p)
+
+            yield step
+
+    def _line(self, p: run.Progress) -> None:
+        if not p.rollout:
+            self.err.print(f"{p.total} rollout{'s' if p.total != 1 else ''} to score")
+            return
+        text = Text(f"[{p.done}/{p.total}] ")
+        text.append(f"{p.how:6}", style=HOW.get(p.how, ""))
+        text.append(f" {p.rollout}")
+        self.err.print(text)
+        for note in p.notes:
+            self.err.print(Text(f"        {note}"), style="yellow")
+
+    def outcome(self, outcome: run.Outcome) -> None:
+        """A table a protocol: rollouts by columns, then what is missing and why, then where everything lies."""
+        for table in outcome.tables:
+            self._protocol(table, [s for s in outcome.scores if s.protocol == table.protocol])
+        self.out.print(f"scorecard    {outcome.out / 'scorecard.jsonl'}", soft_wrap=True)
+        self.out.print(f"leaderboard  {outcome.out / 'board.md'}", soft_wrap=True)
+        if not outcome.complete:
+            self.out.print("Something could not be scored; see above and run.json.", style="yellow")
+
+    def _protocol(self, board: Board, scores: Sequence[Score]) -> None:
+        rollouts = _grouped(scores)
+        cells = {
+            name: {c.name: cell_of(c, {name: records}) for c in board.columns} for name, records in rollouts.items()
+        }
+        shown = [c.name for c in board.columns if any(row[c.name].value is not None for row in cells.values())]
+        table = Table(
+            box=SIMPLE_HEAD, title=f"{board.protocol}{' (compat)' if board.compat else ''}", title_justify="left"
+        )
+        table.add_column("rollout", overflow="fold")
+        for name in shown:
+            table.add_column(name, justify="right", no_wrap=True)
+        for rollout, row in cells.items():
+            table.add_row(rollout, *(_shown(row[name]) for name in shown))
+        self.out.print(table)
+        self.out.print(f"~ proxy estimator   {MISSING} missing, see below   {NOT_ABOUT} does not apply", style="dim")
+        self._missing(scores)
+
+    def _missing(self, scores: Sequence[Score]) -> None:
+        empty = [s for s in scores if s.value is None]
+        for title, statuses in (
+            ("failed", (Status.ERROR,)),
+            ("missing evidence", (Status.MISSING,)),
+            ("not evaluable by the protocol's own rules", (Status.NOT_EVALUABLE,)),
+        ):
+            groups = _by_reason([s for s in empty if s.status in statuses])
+            if groups:
+                self.out.print(f"\n{title}", style="bold")
+            for (metric, reason), where in groups.items():
+                named = "all of it" if metric == WHOLE_ROLLOUT else metric
+                self.out.print(Text(f"  {named}: {reason}  [{where}]"), soft_wrap=True)
+        self.out.print()
+
+    def doctor(self, findings: Sequence[Finding], checks: Sequence[Check]) -> None:
+        """Facts, then questions with known answers."""
+        width = max(len(f.name) for f in findings)
+        for finding in findings:
+            text = Text(f"{finding.name:{width}}  ", style="bold")
+            text.append(finding.text, style="not bold red" if finding.wrong else "not bold")
+            self.out.print(text, soft_wrap=True)
+        for check in checks:
+            text = Text("ok    " if check.passed else "WRONG ", style="green" if check.passed else "red")
+            text.append(f"{check.name}: {check.text}", style="default")
+            self.out.print(text, soft_wrap=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False, emoji=False, markup=False)
+    if not console.is_terminal:
+        console = Console(stderr=stderr, highlight=False, emoji=False, markup=False, width=PIPE_WIDTH)
+    return console
+
+
+def _grouped(scores: Sequence[Score]) -> dict[str, list[Score]]:
+    grouped: dict[str, list[Score]] = {}
+    for score in scores:
+        grouped.setdefault(score.rollout, []).append(score)
+    return grouped
+
+
+def _shown(cell: Cell) -> Text:
+    if cell.value is not None:
+        return Text(value_text(cell), style="" if cell.n_total == cell.n_used else "yellow")
+    return Text(MISSING if cell.n_total else NOT_ABOUT, style="yellow" if cell.n_total else "dim")
+
+
+def _by_reason(scores: Sequence[Score]) -> Mapping[tuple[str, str], str]:
+    """Rollouts by metric and reason: the reason in full where one rollout alone has it, else its token."""
+    groups: dict[tuple[str, str], dict[str, None]] = {}
+    for score in scores:
+        groups.setdefault((score.metric, score.reason), {})[score.rollout] = None
+    return {key: _some(list(rollouts)) for key, rollouts in groups.items()}
+
+
+def _some(names: Sequence[str], at_most: int = 4) -> str:
+    if len(names) <= at_most:
+        return ", ".join(names)
+    return f"{', '.join(names[:at_most])} and {len(names) - at_most} more"
