@@ -31,7 +31,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Done:
-    """A finished rollout: how (``scored``, ``kept`` from an earlier run, ``failed``), its part, and what to say of it."""
+    """A finished rollout: how (``scored``, ``kept`` from an earlier run, ``failed``), its part, and notes on it."""
 
     rollout: str
     how: str
