@@ -28,7 +28,7 @@ ENGINES = ("local",)
 
 @dataclass(frozen=True)
 class Progress:
-    """One rollout done: how (``scored``, ``kept`` from an earlier run, ``failed``), and what there is to say of it."""
+    """A step of a run: first ``begun``, of no rollout; then each rollout ``scored``, ``kept`` or ``failed``."""
 
     rollout: str
     how: str
@@ -81,7 +81,7 @@ def score(
         shard: ``(i, n)``, i from 1: takes every n-th rollout from the i-th on.
         cache: Where evidence is kept; by default ``WMB_CACHE`` or a folder below the user's cache folder.
         engine: ``local`` is the one of this version.
-        watch: Called in the caller's thread as each rollout is done.
+        watch: Called in the caller's thread at the start and as each rollout is done.
 
     Returns:
         What was made. The folder holds ``scorecard.jsonl``, ``board.json``, ``board.md``, ``run.json`` and ``parts/``.
@@ -99,6 +99,7 @@ def score(
     for place in (target, files.writable_folder("out", target / "parts")):
         files.sweep(place)
     done: list[task.Done] = []
+    watch(Progress("", "begun", (), 0, len(rollouts)))
 
     def finished(one: task.Done) -> None:
         done.append(one)
