@@ -146,7 +146,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(first, folder, cache, tmp
     run.score([folder], ["worldmark"], out=out, cache=fresh, jobs=2, watch=seen.append)
     assert sorted(p.how for p in seen if p.rollout) == ["kept"] * kept + ["scored"] * (4 - kept)
     assert content(out) == content(first.out)
-    assert not [p for p in out.rglob("*.tmp")]
+    assert not list(out.rglob("*.tmp"))
 
 
 def test_a_damaged_part_is_made_anew_and_reported(first, folder, cache, tmp_path):
