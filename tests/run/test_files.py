@@ -45,7 +45,10 @@ def out(tmp_path):
 def test_a_part_comes_back_as_it_was_kept(out):
     part = parts.Part([score(), score("depth: no depth,\u2028 \r\n or 深度")], {"frames": 40, "fps": None})
     parts.keep(out, "a/b", KEY, part)
-    assert parts.find(out, "a/b", KEY) == (part, "")
+    found, note = parts.find(out, "a/b", KEY)
+    assert note == ""
+    assert found.facts == part.facts
+    assert [s.to_json() for s in found.scores] == [s.to_json() for s in part.scores]
 
 
 @pytest.mark.parametrize(

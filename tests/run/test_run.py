@@ -24,6 +24,10 @@ def content(out: Path) -> dict[str, bytes]:
     return {name: (out / name).read_bytes() for name in WRITTEN}
 
 
+def texts(scores) -> list[str]:
+    return [score.to_json() for score in scores]
+
+
 def strict(text: str):
     def refuse(token: str) -> None:
         raise AssertionError(f"not strict JSON: {token}")
@@ -43,7 +47,7 @@ def test_the_scorecard_is_sorted_strict_and_complete(first):
     rollouts = [record["rollout"] for record in records]
     assert rollouts == sorted(rollouts)
     assert len(set(rollouts)) == 4
-    assert [Score.from_json(line) for line in lines] == list(first.scores)
+    assert [Score.from_json(line).to_json() for line in lines] == lines == texts(first.scores)
     assert {r["model"] for r in records} == {"Alpha", "Beta"}
     for record in records:
         assert (record["value"] is None) != (record["status"] == "ok")
@@ -102,7 +106,7 @@ def test_bad_rollouts_say_why_and_the_others_are_scored(folder, cache, tmp_path,
     failed = [s for s in outcome.scores if s.metric == WHOLE_ROLLOUT]
     assert [(s.rollout.split("/")[-1][:3], s.status) for s in failed] == [("003", Status.ERROR), ("004", Status.ERROR)]
     assert all(s.reason.startswith("failed: ") for s in failed)
-    assert [s for s in outcome.scores if s.metric != WHOLE_ROLLOUT] == list(first.scores)
+    assert texts(s for s in outcome.scores if s.metric != WHOLE_ROLLOUT) == texts(first.scores)
     document = strict((tmp_path / "out" / "run.json").read_text())
     assert len(document["failed"]) == 2
     assert sorted(p.how for p in seen if p.rollout) == ["failed"] * 2 + ["scored"] * 4
@@ -122,12 +126,12 @@ def test_shards_cover_every_rollout_once(first, folder, cache, tmp_path):
     for i, out in enumerate(outs, start=1):
         run.score([folder], ["worldmark"], out=out, cache=cache, shard=(i, 3))
     scores = run.read_scorecards(outs)
-    assert sorted(s.to_json() for s in scores) == sorted(s.to_json() for s in first.scores)
+    assert sorted(texts(scores)) == sorted(texts(first.scores))
     assert run.boards(scores) == tuple(first.tables)
 
 
 def test_a_record_in_two_folders_counts_once(first):
-    assert run.read_scorecards([first.out, first.out]) == list(first.scores)
+    assert texts(run.read_scorecards([first.out, first.out])) == texts(first.scores)
 
 
 def test_a_killed_run_goes_on_and_gives_the_same_bytes(first, folder, cache, tmp_path):
