@@ -54,7 +54,7 @@ def findings(cache: Path | None = None) -> list[Finding]:
         Finding("wmb-fast", __version__),
         Finding("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         Finding("numpy", np.__version__),
-        Finding("core", f"{get_num_threads()} threads, SIMD {core.simd_level()}"),
+        Finding("core", f"{get_num_threads()} threads, SIMD {core.simd_levels()[-1]}"),
         Finding("cuda", cuda_status()[1]),
         *(_package(name, module, extra) for name, (module, extra) in OPTIONAL.items()),
         _onnxruntime(),

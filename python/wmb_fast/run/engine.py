@@ -20,7 +20,7 @@ from .._walls.ext import get_num_threads
 from ..evidence.store import Store
 from ..protocols.record import Score, Status
 from ..rollout.discover import Rollout, find_rollouts
-from . import describe, files, folder, known, local, task
+from . import curves, describe, files, folder, known, local, task
 
 StrPath = str | os.PathLike[str]
 ENGINES = ("local",)
@@ -96,7 +96,7 @@ def score(
     rollouts = _shard(find_rollouts(paths, plan=plan), shard)
     target = files.writable_folder("out", Path(out))
     store = Store(files.writable_folder("cache", Path(cache) if cache else default_cache()))
-    for place in (target, files.writable_folder("out", target / "parts")):
+    for place in (target, *(files.writable_folder("out", target / name) for name in ("parts", "curves"))):
         files.sweep(place)
     done: list[task.Done] = []
     watch(Progress("", "begun", (), 0, len(rollouts)))
@@ -134,7 +134,7 @@ def _shard(rollouts: Sequence[Rollout], shard: tuple[int, int] | None) -> list[R
 
 
 def _write(target: Path, made: Sequence[task.Done], asked: Mapping[str, Any]) -> Outcome:
-    scores = [score for one in made for score in one.part.scores]
+    scores = curves.over_set([score for one in made for score in one.part.scores], [target])
     tables = folder.boards(scores)
     rollouts = [{"rollout": one.rollout, **one.part.facts} for one in made]
     files.write(target / "scorecard.jsonl", folder.scorecard(scores))

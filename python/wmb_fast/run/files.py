@@ -12,12 +12,12 @@ from urllib.parse import quote
 from .._walls.errors import bad_value
 
 
-def write(path: Path, text: str) -> None:
-    """Writes a text file so that a reader, or a killed run, sees the old content or the new, never a part."""
+def write(path: Path, content: str | bytes) -> None:
+    """Writes a file so that a reader, or a killed run, sees the old content or the new, never a part; text as UTF-8."""
     draft = path.with_name(f".{path.name[:120]}.{_owner()}.{os.getpid()}.tmp")
     try:
-        with open(draft, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with open(draft, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, path)

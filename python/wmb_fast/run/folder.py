@@ -9,7 +9,7 @@ from pathlib import Path
 from .. import board
 from .._walls.errors import FileFormatError, bad_value
 from ..protocols.record import Score
-from . import known
+from . import curves, known
 
 
 def scorecard(scores: Sequence[Score]) -> str:
@@ -20,19 +20,21 @@ def scorecard(scores: Sequence[Score]) -> str:
 def read_scorecards(folders: Sequence[Path]) -> list[Score]:
     """The records of run folders together; the same record in two of them counts once.
 
+    What under ``compat`` depends on the whole set is scored over all of them.
+
     Raises:
         ArgumentError: A folder that holds no scorecard.
         FileFormatError: A line that is no record.
     """
-    lines: dict[str, Score] = {}
+    scores: list[Score] = []
     for folder in folders:
         path = folder / "scorecard.jsonl"
         if not path.is_file():
             raise bad_value("board", "folders", "hold a scorecard.jsonl", str(folder))
         for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
-            if line and line not in lines:
-                lines[line] = _record(line, f"{path}, line {number}")
-    return list(lines.values())
+            if line:
+                scores.append(_record(line, f"{path}, line {number}"))
+    return list({score.to_json(): score for score in curves.over_set(scores, folders)}.values())
 
 
 def _record(line: str, where: str) -> Score:

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
-from typing import Protocol, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, cast, runtime_checkable
+
+import numpy.typing as npt
 
 from .._walls.errors import bad_value
 from ..protocols.evidence import Evidence, Need
@@ -23,6 +25,17 @@ class Scorer(Protocol):
     def needs(self, evidence: Evidence) -> list[Need]: ...
 
     def score(self, evidence: Evidence, *, compat: bool = False) -> list[Score]: ...
+
+
+@runtime_checkable
+class SetScorer(Scorer, Protocol):
+    """A protocol with numbers that, under ``compat``, depend on the whole set."""
+
+    def local_curves(self, evidence: Evidence) -> Mapping[str, npt.NDArray[Any]]: ...
+
+    def local_over_set(
+        self, records: Sequence[Score], curves: Mapping[str, Mapping[str, npt.NDArray[Any]]]
+    ) -> list[Score]: ...
 
 
 def protocols(names: Sequence[str]) -> tuple[Scorer, ...]:

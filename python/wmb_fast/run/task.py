@@ -16,8 +16,8 @@ from ..evidence.store import Store
 from ..protocols.record import WHOLE_ROLLOUT, Score, Status
 from ..rollout.discover import Rollout
 from ..rollout.video import open_video
-from . import parts
-from .known import Scorer
+from . import curves, parts
+from .known import Scorer, SetScorer
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ def do(rollout: Rollout, options: Options, out: Path, store: Store) -> Done:
         video = open_video(rollout.video_path, fps=rollout.fps)
         key = _key(rollout, video.sha256, video.decoder, options)
         part, note = parts.find(out, rollout.id, key)
-        if part is not None:
+        if part is not None and _curves_are_whole(out, rollout, part):
             return Done(rollout.id, "kept", part)
-        part = _scored(rollout, options, store)
+        part = _scored(rollout, options, out, store)
         parts.keep(out, rollout.id, key, part)
         return Done(rollout.id, "scored", part, [note] if note else [])
     except WmbError as error:
@@ -72,7 +72,12 @@ def _key(rollout: Rollout, sha256: str, decoder: str, options: Options) -> dict[
     }
 
 
-def _scored(rollout: Rollout, options: Options, store: Store) -> parts.Part:
+def _curves_are_whole(out: Path, rollout: Rollout, part: parts.Part) -> bool:
+    digest = part.facts.get("curves")
+    return digest is None or curves.is_whole(out, rollout.id, digest)
+
+
+def _scored(rollout: Rollout, options: Options, out: Path, store: Store) -> parts.Part:
     evidence = gather(rollout, options.scorers, store=store, compat=options.compat)
     provenance = {"wmb_fast": __version__}
     scores = []
@@ -80,8 +85,18 @@ def _scored(rollout: Rollout, options: Options, store: Store) -> parts.Part:
         for score in scorer.score(evidence, compat=options.compat):
             score = replace(score, provenance={**provenance, **score.provenance})
             scores.append(_refused(score) if options.require_official and score.proxy else score)
-    facts = evidence.facts
-    return parts.Part(scores, {"frames": facts.n_frames, "fps": facts.fps, "size": [facts.width, facts.height]})
+    known_facts = evidence.facts
+    facts = {
+        "frames": known_facts.n_frames,
+        "fps": known_facts.fps,
+        "size": [known_facts.width, known_facts.height],
+    }
+    if options.compat:
+        arrays = {
+            k: v for s in options.scorers if isinstance(s, SetScorer) for k, v in s.local_curves(evidence).items()
+        }
+        facts["curves"] = curves.keep(out, rollout.id, arrays)
+    return parts.Part(scores, facts)
 
 
 def _refused(score: Score) -> Score:
