@@ -11,8 +11,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from clips import B_FRAMES, HEIGHT, INTRA, WIDTH, clip, flat, number, numbered, numbers, patched, png, sound, stamped
-
+from numbered_clips import (
+    B_FRAMES,
+    HEIGHT,
+    INTRA,
+    WIDTH,
+    clip,
+    flat,
+    number,
+    numbered,
+    numbers,
+    patched,
+    png,
+    sound,
+    stamped,
+)
 from wmb_fast import ArgumentError, ArgumentTypeError, FileFormatError
 from wmb_fast.rollout.stamps import clock_from_rate, clock_from_stamps, frame_at, frames_within, gaps
 from wmb_fast.rollout.video import open_video, write_video
