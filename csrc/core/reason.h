@@ -13,7 +13,9 @@ namespace wmb {
   X(target_zero_spread) \
   X(rank_one)           \
   X(not_finite)         \
-  X(no_pairs)
+  X(no_pairs)           \
+  X(no_samples)         \
+  X(value_not_finite)
 
 enum class Reason : std::uint8_t {
 #define WMB_REASON_ENTRY(name) name,

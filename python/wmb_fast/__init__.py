@@ -15,6 +15,7 @@ from ._walls.errors import (
     WmbError,
 )
 from ._walls.ext import get_num_threads, set_num_threads
+from .ops.flow import flow_channels, parallax_split
 
 __version__ = "0.1.0"
 
@@ -27,7 +28,9 @@ __all__ = [
     "WmbError",
     "__version__",
     "available_backends",
+    "flow_channels",
     "get_num_threads",
+    "parallax_split",
     "reference",
     "set_num_threads",
 ]
