@@ -117,12 +117,8 @@ def sums_and_counts(
 
 
 def point(column: Column, rollouts: Mapping[str, Sequence[Score]]) -> float | None:
-    """A column's value over all records of these rollouts, exactly summed; ``None`` where it does not exist."""
-    means = []
-    for term in column.terms:
-        picked = [x for records in rollouts.values() for x in map(term.pick, records) if x is not None]
-        means.append(math.fsum(picked) / len(picked) if picked else math.nan)
-    value = column.combine(means)
+    """A column's value over all records of these rollouts; ``None`` where it does not exist."""
+    value = column.value(score for records in rollouts.values() for score in records)
     return value if math.isfinite(value) else None
 
 
@@ -157,18 +153,23 @@ def cell_of(column: Column, rollouts: Mapping[str, Sequence[Score]]) -> Cell:
         interval = percentile_interval(resampled(sums[takes_part], counts[takes_part], column.combine, picks), n_used)
     concerned = {name: [s for s in records if _concerns(column, s)] for name, records in rollouts.items()}
     n_total = sum(bool(records) for records in concerned.values())
-    used = [s for records in rollouts.values() for s in records if any(t.pick(s) is not None for t in column.terms)]
-    unused = [s for records in concerned.values() for s in records if all(t.pick(s) is None for t in column.terms)]
-    reason = _reasons(unused)
+    used = [s for records in rollouts.values() for s in records if _is_in(column, s)]
+    reason = _reasons(
+        [s for records in concerned.values() for s in records if s.value is None or not _is_in(column, s)]
+    )
     if value is None and not reason:
         reason = "no record of this kind"
     return Cell(value, interval, n_used, n_total, len(used), any(s.proxy for s in used), reason)
 
 
+def _is_in(column: Column, score: Score) -> bool:
+    return any(term.pick(score) is not None for term in column.terms)
+
+
 def _concerns(column: Column, score: Score) -> bool:
     if score.metric == WHOLE_ROLLOUT:
         return True
-    return column.about(score) if column.about else any(t.pick(score) is not None for t in column.terms)
+    return column.about(score) if column.about else _is_in(column, score)
 
 
 def short(reason: str) -> str:
