@@ -86,7 +86,7 @@ def test_a02_nothing_there(tmp_path: Path) -> None:
         ArgumentError, match="find_rollouts: paths must hold videos or folders of frames, got none below"
     ):
         find_rollouts(files(tmp_path / "empty", "readme.txt"))
-    with pytest.raises(ArgumentError, match="find_rollouts: paths must exist, got .*gone"):
+    with pytest.raises(ArgumentError, match=r"find_rollouts: paths must exist, got .*gone"):
         find_rollouts(tmp_path / "gone")
     with pytest.raises(ArgumentError, match="paths must name at least one video, folder or manifest, got none"):
         find_rollouts([])
@@ -111,9 +111,7 @@ def test_folders_of_frames(tmp_path: Path) -> None:
     assert rollouts[0].video_path == root / "sana" / "016_014"
     assert (rollouts[0].model, rollouts[0].case) == ("sana", "016_014")
     assert find_rollouts(root)[0].plan == named_plan("ADA")
-    assert ids(find_rollouts(root / "sana" / "016_014")) == ["sana/016_014"] or ids(
-        find_rollouts(root / "sana" / "016_014")
-    ) == ["016_014"]
+    assert ids(find_rollouts(root / "sana" / "016_014")) == ["sana/016_014"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "json", "yaml"])
@@ -223,8 +221,6 @@ def test_tables_with_something_wrong(tmp_path: Path) -> None:
 def test_two_rollouts_with_one_id(tmp_path: Path) -> None:
     for run in ("one", "two"):
         files(tmp_path / run / "m", "001_001.mp4")
-    with pytest.raises(
-        ArgumentError, match="give each rollout an id of its own, got 'm/001_001' for .*one.* and .*two"
-    ):
+    with pytest.raises(ArgumentError, match=r"an id of its own, got 'm/001_001' for .*one.* and .*two"):
         find_rollouts([tmp_path / "one" / "m", tmp_path / "two" / "m"])
     assert len(find_rollouts(tmp_path)) == 2

@@ -117,7 +117,7 @@ def _in_folder(root: Path) -> Iterator[Rollout]:
         for path in videos:
             yield _from_entry(rows[path], above, path) if path in rows else _from_file(path, above)
         if not videos and any(path.suffix.lower() in IMAGES for path in seen):
-            yield _from_file(folder, above)
+            yield _from_file(folder, above.parent if folder == root else above)
 
 
 def _from_file(path: Path, above: Path) -> Rollout:

@@ -110,10 +110,8 @@ def read_table(path: Path, data: Any = None) -> list[Entry]:
     data = load(WHO, path) if data is None else data
     if not isinstance(data, dict) or not data or not all(isinstance(row, dict) for row in data.values()):
         raise wrong(WHO, path, "a table", "map file stems to rows", type(data).__name__)
-    videos = {p.stem: p for p in sorted(path.parent.iterdir()) if p.is_file() and p != path}
-    return [
-        _inferred(path, str(stem), row, videos.get(str(stem), path.parent / str(stem))) for stem, row in data.items()
-    ]
+    beside = {p.stem: p for p in sorted(path.parent.iterdir()) if p.is_file() and p != path}
+    return [_inferred(path, stem, row, beside.get(stem, path.parent / stem)) for stem, row in data.items()]
 
 
 def table_beside(videos: Sequence[Path]) -> dict[Path, Entry]:
@@ -132,9 +130,8 @@ def _inferred(path: Path, stem: str, row: Row, video: Path) -> Entry:
         plan = _inferred_plan(path, stem, row)
     except ArgumentError as error:
         raise wrong(WHO, path, f"row {stem!r}", "give a plan that is possible", str(error)) from error
-    texts = {
-        key: text_of(WHO, path, f"row {stem!r}, {key}", row[key]) for key in ("model", "input_image") if key in row
-    }
+    known = [key for key in ("model", "input_image") if key in row]
+    texts = {key: text_of(WHO, path, f"row {stem!r}, {key}", row[key]) for key in known}
     numbered = "input_image" in texts and plan is not None
     return Entry(
         video=video,
