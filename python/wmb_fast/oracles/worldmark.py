@@ -100,12 +100,12 @@ def _recommended_segments(
     default: worldmark.ActionMetrics,
     timeline: worldmark.Timeline,
 ) -> None:
-    every = [m for m in (compat, default) for m in (m.direction_accuracy, m.motion_stability, m.response_latency)]
     if not len(case.inputs["tm"]):
-        for measures in every:
-            for j, measure in measures.items():
+        for found in (compat, default):
+            every = [*found.direction_accuracy.values(), *found.motion_stability.values()]
+            for measure in [*every, *found.response_latency.values()]:
                 ok = measure.status is Status.NOT_EVALUABLE and bool(measure.reason)
-                outcome.expect(ok, f"empty signals: segment {j} is {measure.status}")
+                outcome.expect(ok, f"empty signals: {measure}")
     elif case.raises is not None:
         said = compat.direction_accuracy[0].detail.get("parallax", "")
         outcome.expect("no samples" in said, "an empty parallax bucket is not mentioned under compat")
@@ -224,7 +224,7 @@ def _score(model: str, rollout: str, metric: str, value: float | None, **fields:
     if value is not None and math.isnan(value):
         value, detail["published_nan"] = None, True
     status = Status.NOT_EVALUABLE if value is None else Status.OK
-    defaults = {"reason": "" if value is not None else "not_finite", "part": {}, "n_used": 1, "n_total": 1}
+    defaults: Result = {"reason": "" if value is not None else "not_finite", "part": {}, "n_used": 1, "n_total": 1}
     return Score(
         rollout=rollout,
         model=model,

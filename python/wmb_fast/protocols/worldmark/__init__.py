@@ -6,10 +6,10 @@ make the published table of the records. Every metric is here as a function of p
 
 ``compat=True`` gives the published evaluator's numbers, its bugs included. The default mends what is known to be wrong:
 
-- time is the rollout's own: its frame rate, and the boundaries of its own segments; the evaluator takes every video to
-  have 16 frames a second and equal segments;
-- Local's sampling step comes from the rollout alone, and is at least a pixel; the evaluator's is the median of whichever
-  videos are scored together (:func:`local_over_set` gives that, once the set is complete);
+- time is the rollout's own: its frame rate, and the boundaries of its own segments; the evaluator takes every video
+  to have 16 frames a second and equal segments;
+- Local's sampling step comes from the rollout alone, and is at least a pixel; the evaluator's is the median of
+  whichever videos are scored together (:func:`local_over_set` gives that, once the set is complete);
 - degrees become pixels of the flow's grid, not of the video;
 - without depth, strafing and turning cannot be told apart: their direction metrics are missing, never a silent half;
 - samples that are not finite, no motion and too few samples are reasons, never numbers;

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every constant of WorldMark, with its row of the paper's Table 7 (arXiv 2604.21686v2).
 
-Lengths in time are in seconds. The published evaluator holds them as numbers of samples at 16 frames a second; where its
-number is not the table's seconds, the seconds that give its number are taken, and the table's stand in the comment.
+Lengths in time are in seconds. The published evaluator holds them as numbers of samples at 16 frames a second; where
+its number is not the table's seconds, the seconds that give its number are taken, and the table's stand in the comment.
 """
 
 # The fifteen action sequences by number, a key a segment.
-SEQUENCES = dict(enumerate("W S A D R WS LR AD WR SL WSW LRL WRW ADA WRS".split(), start=1))
+SEQUENCES = {
+    **{1: "W", 2: "S", 3: "A", 4: "D", 5: "R"},
+    **{6: "WS", 7: "LR", 8: "AD", 9: "WR", 10: "SL"},
+    **{11: "WSW", 12: "LRL", 13: "WRW", 14: "ADA", 15: "WRS"},
+}
 
 COMPAT_FPS = 16  # not in Table 7: the rate the evaluator takes every video to have
 

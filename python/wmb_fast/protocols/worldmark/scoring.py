@@ -7,23 +7,21 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..._walls.errors import ArgumentError, bad_value
-from ...rollout.plan import Action, Facts
+from ..._walls.errors import bad_value
 from ..evidence import Evidence, Need
 from ..record import Score, Status
 from .action import action_metrics
-from .constants import COMPAT_FPS, FLOW_GRID, FLOW_STRIDE
-from .local import Cuts, local_delta, local_frames, local_memory, own_step
+from .constants import COMPAT_FPS, LOCAL_FEWEST_FRAMES
+from .local import local_delta, local_frames, local_memory, own_step
 from .measure import Measure, Signal, missing, without
-from .parallax import Samples
 from .report import PUBLISHED_NAN
-from .revisit import NOT_A_ROUND_TRIP, Reversal, published_bounds, reversals, revisit_frames, revisit_memory
-from .segments import KEYS, Timeline, first_frames, first_samples, is_round_trip, key_of
+from .revisit import revisit_frames
+from .segments import KEYS
+from .view import NotThereError, Rollout, cuts_of
 
 NAME = "worldmark"
 SEGMENT_METRICS = ("direction_accuracy", "direction_purity", "motion_stability", "response_latency")
@@ -38,140 +36,6 @@ VERSIONS = {
 _QUALITIES = (("perceptual_quality", "quality"), ("aesthetic_quality", "aesthetic"))
 
 
-class _NotThereError(Exception):
-    """Why a metric cannot be looked at."""
-
-    def __init__(self, measure: Measure) -> None:
-        self.measure = measure
-
-
-@dataclass(frozen=True)
-class _Rollout:
-    """Evidence of one rollout as the metrics want it; what is absent raises with its reason when it is asked for."""
-
-    evidence: Evidence
-    compat: bool
-
-    @property
-    def facts(self) -> Facts:
-        return self.evidence.facts
-
-    def channel(self, name: str) -> Mapping[str, Any]:
-        if name not in self.evidence.channels:
-            why = self.evidence.missing.get(name, "not in the evidence")
-            raise _NotThereError(missing(f"{name}: {why}"))
-        return self.evidence.channels[name].values
-
-    @cached_property
-    def flow(self) -> tuple[Signal, Signal]:
-        values = self.channel("flow")
-        horizontal, radial = (np.asarray(values[name], dtype=np.float64) for name in ("horizontal", "radial"))
-        return horizontal, radial
-
-    @cached_property
-    def fps(self) -> float:
-        if self.compat:
-            return COMPAT_FPS
-        if self.facts.fps is None or not self.facts.fps > 0:
-            raise _NotThereError(missing("fps: the rollout's frame rate is not known"))
-        return float(self.facts.fps)
-
-    @cached_property
-    def actions(self) -> tuple[Action, ...]:
-        if self.facts.plan is None or not self.facts.plan.steps:
-            raise _NotThereError(missing("plan: what the rollout was told to do is not known"))
-        return self.facts.plan.actions
-
-    @cached_property
-    def keys(self) -> list[str | None]:
-        return [key_of(action) for action in self.actions]
-
-    @cached_property
-    def first_frames(self) -> tuple[int, ...]:
-        assert self.actions and self.facts.plan is not None
-        try:
-            return first_frames(self.facts.plan, self.facts.n_frames)
-        except ArgumentError as error:
-            raise _NotThereError(Measure(None, f"plan: {error}", status=Status.ERROR)) from error
-
-    @property
-    def stride(self) -> int:
-        return int(self.channel("flow").get("stride", FLOW_STRIDE))
-
-    def timeline(self) -> Timeline:
-        n = len(self.flow[0])
-        if self.compat:
-            return Timeline.published(np.arange(n) / COMPAT_FPS, len(self.keys))
-        return Timeline.of_frames(n, self.fps, self.first_frames, self.stride)
-
-    def parallax(self) -> dict[int, Samples]:
-        values = self.channel("parallax")
-        return {
-            int(j): (np.asarray(values[f"inverse_depth_{j}"]), np.asarray(values[f"flow_{j}"]))
-            for j in values["segments"]
-        }
-
-    @property
-    def width(self) -> float:
-        """What 70 degrees span: the flow's own grid, or as published the video."""
-        if self.compat:
-            return float(self.facts.width)
-        return float(self.channel("flow").get("grid", FLOW_GRID)[0])
-
-    @cached_property
-    def reversals(self) -> list[Reversal]:
-        if not is_round_trip(self.keys):
-            raise _NotThereError(without(NOT_A_ROUND_TRIP))
-        horizontal, radial = self.flow
-        n = len(horizontal)
-        if self.compat:
-            bounds = published_bounds(n, len(self.keys))
-        else:
-            bounds = first_samples(n, self.first_frames, self.stride, last=n)
-        keys = [key for key in self.keys if key is not None]
-        return reversals(horizontal, radial, keys, bounds, fps=self.fps, width=self.width, compat=self.compat)
-
-    def cuts(self) -> Cuts:
-        if self.compat and "cuts" not in self.evidence.channels:
-            return Cuts((), 0, None)
-        values = self.channel("cuts")
-        n_scenes = int(values["n_scenes"])
-        return Cuts(tuple(int(frame) for frame in values["frames"]), n_scenes, n_scenes > 1)
-
-    def local(self, step: float | None) -> Measure:
-        horizontal, radial = self.flow
-        features = self.channel("features")
-        return local_memory(
-            horizontal,
-            radial,
-            np.asarray(features["frames"]),
-            np.asarray(features["mean"]),
-            self.cuts(),
-            n_frames=self.facts.n_frames,
-            step=step,
-            fps=self.fps,
-            compat=self.compat,
-        )
-
-    def revisit(self) -> Measure:
-        turns = self.reversals
-        if not revisit_frames(turns):
-            frames, mean = np.empty(0, dtype=np.int64), np.empty((0, 1), dtype=np.float32)
-        else:
-            features = self.channel("features")
-            frames, mean = np.asarray(features["frames"]), np.asarray(features["mean"])
-        family = KEYS[str(self.keys[0])].family
-        return revisit_memory(
-            turns,
-            frames,
-            mean,
-            n_frames=self.facts.n_frames,
-            family=family,
-            width=self.width,
-            compat=self.compat,
-        )
-
-
 def needs(evidence: Evidence, *, compat: bool = False) -> list[Need]:
     """What this protocol wants to know of a rollout, given what is known.
 
@@ -182,19 +46,20 @@ def needs(evidence: Evidence, *, compat: bool = False) -> list[Need]:
     wanted = [Need("flow"), Need("cuts")]
     if "flow" not in evidence.channels:
         return wanted
-    frames = None if compat else _sampled_frames(_Rollout(evidence, compat))
+    frames = None if compat else _sampled_frames(Rollout(evidence, compat))
     if compat or frames:
         wanted.append(Need("features", frames))
     return wanted
 
 
-def _sampled_frames(rollout: _Rollout) -> tuple[int, ...]:
+def _sampled_frames(rollout: Rollout) -> tuple[int, ...]:
     horizontal, radial = rollout.flow
     frames: set[int] = set()
     if len(horizontal):
-        with suppress(_NotThereError):
-            frames.update(local_frames(horizontal, radial, own_step(horizontal, radial, rollout.fps)))
-        with suppress(_NotThereError):
+        with suppress(NotThereError):
+            walked = local_frames(horizontal, radial, own_step(horizontal, radial, rollout.fps))
+            frames.update(walked if len(walked) >= LOCAL_FEWEST_FRAMES else ())
+        with suppress(NotThereError):
             frames.update(revisit_frames(rollout.reversals))
     return tuple(sorted({min(frame, rollout.facts.n_frames - 1) for frame in frames}))
 
@@ -217,7 +82,7 @@ def score(
     """
     if local_delta is not None and not compat:
         raise bad_value("score", "local_delta", "be None unless compat is true", local_delta)
-    rollouts = [_Rollout(item, compat) for item in ([evidence] if isinstance(evidence, Evidence) else evidence)]
+    rollouts = [Rollout(item, compat) for item in ([evidence] if isinstance(evidence, Evidence) else evidence)]
     if compat and local_delta is None:
         local_delta = _set_delta([r.flow for r in rollouts if "flow" in r.evidence.channels])
     return [record for rollout in rollouts for record in _records(rollout, local_delta)]
@@ -258,16 +123,13 @@ def _over_set(record: Score, curve: Mapping[str, np.ndarray], delta: float) -> S
     wanted = record.protocol == NAME and record.metric == "local_memory" and record.compat
     if not wanted or "feature_mean" not in curve:
         return record
-    cuts = Cuts((), 0, None)
-    if "cut_frames" in curve:
-        n_scenes = int(curve["n_scenes"])
-        cuts = Cuts(tuple(curve["cut_frames"].tolist()), n_scenes, n_scenes > 1)
+    cuts = {"frames": curve["cut_frames"], "n_scenes": curve["n_scenes"]} if "cut_frames" in curve else {}
     measure = local_memory(
         curve["horizontal"],
         curve["radial"],
         curve["feature_frames"],
         curve["feature_mean"],
-        cuts,
+        cuts_of(cuts),
         n_frames=int(curve["n_frames"]),
         step=delta,
         compat=True,
@@ -275,7 +137,7 @@ def _over_set(record: Score, curve: Mapping[str, np.ndarray], delta: float) -> S
     return replace(record, **_as_fields(measure))
 
 
-def _records(rollout: _Rollout, delta: float | None) -> list[Score]:
+def _records(rollout: Rollout, delta: float | None) -> list[Score]:
     make = _Maker(rollout)
     records = make.segments()
     records.append(make.one("local_memory", {}, ("flow", "cuts", "features"), lambda: rollout.local(delta)))
@@ -287,7 +149,7 @@ def _records(rollout: _Rollout, delta: float | None) -> list[Score]:
     return records
 
 
-def _quality(rollout: _Rollout, name: str) -> Measure:
+def _quality(rollout: Rollout, name: str) -> Measure:
     value = float(rollout.channel("quality")[name])
     return Measure(value, "", 1, 1) if math.isfinite(value) else without(f"not_finite: {name} is {value}", 1)
 
@@ -296,13 +158,13 @@ def _quality(rollout: _Rollout, name: str) -> Measure:
 class _Maker:
     """Makes the records of one rollout."""
 
-    rollout: _Rollout
+    rollout: Rollout
 
     def one(self, metric: str, part: Mapping[str, Any], channels: Sequence[str], measure: Any) -> Score:
         """One record; ``measure`` is called, and may find that something is not there."""
         try:
             found = measure()
-        except _NotThereError as absent:
+        except NotThereError as absent:
             found = absent.measure
         facts, there = self.rollout.facts, self.rollout.evidence.channels
         makers = [there[name].maker for name in channels if name in there]
@@ -323,12 +185,12 @@ class _Maker:
         """The action metrics, by segment in the order of time."""
         try:
             actions = self.rollout.actions
-        except _NotThereError as absent:
+        except NotThereError as absent:
             why = absent.measure
             return [self.one(metric, {}, ("flow",), lambda: why) for metric in SEGMENT_METRICS]
         try:
             found = self._action_metrics()
-        except _NotThereError as absent:
+        except NotThereError as absent:
             found = dict.fromkeys(SEGMENT_METRICS, dict.fromkeys(range(len(actions)), absent.measure))
         records = []
         for j, (action, key) in enumerate(zip(actions, self.rollout.keys, strict=True)):
