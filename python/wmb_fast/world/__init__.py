@@ -7,6 +7,7 @@ from .path import Pace
 from .render import World, render_world
 from .scene import Box, Material, Picture, Scene, default_scene
 from .truth import Flow, View
+from .write import build, save_world, truth_of
 
 __all__ = [
     "FAULTS",
@@ -20,6 +21,9 @@ __all__ = [
     "Scene",
     "View",
     "World",
+    "build",
     "default_scene",
     "render_world",
+    "save_world",
+    "truth_of",
 ]

@@ -62,8 +62,11 @@ class Units:
 
 def frame_count(plan: Plan, seconds_per_step: float, fps: float) -> int:
     """The frames of a plan: its own, or one more than ``seconds_per_step * fps`` a share."""
-    if plan.boundaries is not None:
-        return max(plan.boundaries[-1], 2)
+    bounds, steps = plan.boundaries, plan.steps
+    if bounds is not None and len(bounds) > len(steps):
+        return bounds[-1]
+    if bounds is not None:
+        return bounds[-1] + round(float(steps[-1].share) * seconds_per_step * fps) + 1
     return round(float(sum(step.share for step in plan.steps)) * seconds_per_step * fps) + 1
 
 

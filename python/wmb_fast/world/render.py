@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -16,7 +16,7 @@ from .._walls.errors import bad_type, bad_value
 from ..rollout.plan import Plan
 from . import truth
 from .faults import FAULTS, Event, PathFault, SceneFault, Take, Timeline, order
-from .path import Drive, Pace, Units, check_plan, command, frame_count, poses_along, units_for
+from .path import Drive, Pace, Units, check_plan, command, frame_count, poses_along, ramp_length, units_for
 from .scene import Scene, default_scene
 
 _EDGE_SAMPLES = 3
@@ -39,7 +39,7 @@ class World:
         commanded_poses: The same as commanded; equal without a fault of the path.
         intrinsics: (3, 3); integer coordinates are pixel centres.
         timeline: From which frame on which scene stands.
-        units: What the camera's speed came to.
+        speed: The camera's full speeds: ``metres``, ``turn_deg`` and ``look_deg`` a second.
         events: What the faults did, by frame.
     """
 
@@ -52,7 +52,7 @@ class World:
     commanded_poses: npt.NDArray[np.float64]
     intrinsics: npt.NDArray[np.float64]
     timeline: Timeline
-    units: Units
+    speed: Mapping[str, float]
     events: tuple[Event, ...]
 
     def __len__(self) -> int:
@@ -111,7 +111,7 @@ def render_world(
             has one frame more than ``fps`` times the plan's seconds, so that a way back can end where it began.
         size: Width and height in pixels.
         pace: How fast the camera moves. It walks slower where the commanded or the actual way would leave the
-            walkable part of the room; ``World.units`` says how fast it was.
+            walkable part of the room; ``World.speed`` says how fast it was.
 
     Returns:
         The world. Nothing is rendered yet.
@@ -150,7 +150,11 @@ def render_world(
     timeline, changes = _spoil_scene(((0, scene),), ordered, take, poses)
     events = tuple(sorted((*events, *changes), key=lambda event: event.frame))
     return World(plan, ordered, seed, fps, (width, height), poses, poses_along(commanded, units),
-                 truth.intrinsics_for((width, height)), timeline, units, events)  # fmt: skip
+                 truth.intrinsics_for((width, height)), timeline, _speeds(units, pace, fps), events)  # fmt: skip
+
+
+def _speeds(units: Units, pace: Pace, fps: float) -> dict[str, float]:
+    return {name: value * ramp_length(pace, fps) * fps for name, value in asdict(units).items()}
 
 
 def _sees(scene: Scene, size: tuple[int, int], pose: npt.NDArray[Any], wall: int) -> bool:
