@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from . import __version__, board, run
+from ._walls.checks import one_of
 from ._walls.errors import bad_value
 from .cli import DONE, INCOMPLETE
 from .screen import Screen
@@ -100,6 +101,45 @@ def board_(
     else:
         print("\n".join(map(board.comparison_markdown, pairs)), end="")
     return DONE
+
+
+@app.command()
+def world(
+    plan: Annotated[str, typer.Argument(help="A plan's name, for example worldmark/06, or a plan file.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
+    fault: Annotated[list[str] | None, typer.Option(help="NAME=STRENGTH; NAME alone for its usual strength.")] = None,
+    seed: Annotated[int, typer.Option(help="Another seed is another room.")] = 0,
+    fps: Annotated[float, typer.Option(help="Frames a second.")] = 16.0,
+    seconds: Annotated[float, typer.Option(help="What a step of the plan lasts.")] = 20.0,
+    size: Annotated[str, typer.Option(help="WIDTHxHEIGHT in pixels.")] = "320x192",
+) -> int:
+    """Render the known-answer world along a plan, with faults to order."""
+    from .world import build
+
+    written = build(plan, _faults(fault or []), out, seed=seed, fps=fps, seconds=seconds, size=_size(size))
+    print(f"world  {written}")
+    return DONE
+
+
+def _faults(texts: list[str]) -> dict[str, float]:
+    from .world import FAULTS
+
+    faults = {}
+    for text in texts:
+        name, equals, strength = text.partition("=")
+        one_of("world", "fault", name, FAULTS)
+        try:
+            faults[name] = float(strength) if equals else FAULTS[name].default
+        except ValueError:
+            raise bad_value("world", f"fault {name}", "have a number for its strength", repr(strength)) from None
+    return faults
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, cross, height = text.partition("x")
+    if not (cross and width.isdecimal() and height.isdecimal()):
+        raise bad_value("world", "size", "be WIDTHxHEIGHT, for example 320x192", repr(text))
+    return int(width), int(height)
 
 
 @app.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -15,12 +16,13 @@ from rich.text import Text
 from . import run
 from .board import Cell, cell_of, value_text
 from .board import Table as Board
+from .demo import Shown, Verdict
 from .doctor import Check, Finding
 from .protocols.record import WHOLE_ROLLOUT, Score, Status
 
 PIPE_WIDTH = 240
 NOT_ABOUT, MISSING = "·", "-"
-HOW = {"scored": "green", "kept": "cyan", "failed": "red"}
+HOW = {"scored": "green", "kept": "cyan", "failed": "red", "rendered": "blue"}
 
 
 class Screen:
@@ -62,10 +64,13 @@ class Screen:
         """A table a protocol: rollouts by columns, then what is missing and why, then where everything lies."""
         for table in outcome.tables:
             self._protocol(table, [s for s in outcome.scores if s.protocol == table.protocol])
-        self.out.print(f"scorecard    {outcome.out / 'scorecard.jsonl'}", soft_wrap=True)
-        self.out.print(f"leaderboard  {outcome.out / 'board.md'}", soft_wrap=True)
+        self._places(outcome.out)
         if not outcome.complete:
             self.out.print("Something could not be scored; see above and run.json.", style="yellow")
+
+    def _places(self, out: Path) -> None:
+        self.out.print(f"scorecard    {out / 'scorecard.jsonl'}", soft_wrap=True)
+        self.out.print(f"leaderboard  {out / 'board.md'}", soft_wrap=True)
 
     def _protocol(self, board: Board, scores: Sequence[Score]) -> None:
         rollouts = _grouped(scores)
@@ -111,6 +116,49 @@ class Screen:
             text = Text("ok    " if check.passed else "WRONG ", style="green" if check.passed else "red")
             text.append(f"{check.name}: {check.text}", style="default")
             self.out.print(text, soft_wrap=True)
+
+    def demo(self, shown: Shown) -> None:
+        """Worlds by columns: every change that a fault must, or must not, make, with what it did."""
+        verdicts = {(v.fault, v.column): v for v in shown.verdicts}
+        table = Table(box=SIMPLE_HEAD, title="One room, one walk, one fault at a time", title_justify="left")
+        table.add_column("world")
+        for name in shown.columns:
+            table.add_column(name, justify="right", no_wrap=True)
+        for world, row in shown.values.items():
+            table.add_row(world, *(_judged(row[name], verdicts.get((world, name))) for name in shown.columns))
+        self.out.print(table)
+        self.out.print(
+            "▼ must fall below the good world's   = must stay within 5 points of it   ✓ did so   ✗ did not\n"
+            "A value without a mark may move. All are proxies: the builtin estimators made the evidence.\n",
+            style="dim",
+        )
+        for v in shown.verdicts:
+            if v.must_fall:
+                told = Text("✓ " if v.passed else "✗ ", style="green" if v.passed else "red")
+                told.append(f"{v.fault}: {v.column} {_points(v.good)} → {_points(v.faulty)}", style="default")
+                self.out.print(told)
+        moved = [v for v in shown.verdicts if not v.must_fall and not v.passed]
+        for v in moved:
+            told = f"✗ {v.fault}: {v.column} must not move, {_points(v.good)} → {_points(v.faulty)}"
+            self.out.print(told, style="red")
+        if not moved:
+            self.out.print(
+                f"✓ none of the {sum(not v.must_fall for v in shown.verdicts)} values that must not move did"
+            )
+        self.out.print()
+        self._places(shown.out)
+
+
+def _judged(value: float | None, verdict: Verdict | None) -> Text:
+    text = Text(_points(value))
+    if verdict is None:
+        return Text.assemble(text, "   ")
+    mark = f" {'▼' if verdict.must_fall else '='}{'✓' if verdict.passed else '✗'}"
+    return text.append(mark, style="green" if verdict.passed else "bold red")
+
+
+def _points(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.1f}"
 
 
 def _console(*, stderr: bool) -> Console:

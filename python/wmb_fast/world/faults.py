@@ -168,7 +168,14 @@ def _no_use(fault: str, requirement: str, take: Take) -> ArgumentError:
 
 _DIRECTION, _PURITY, _LATENCY, _STABILITY, _LOCAL, _REVISIT = (
     f"worldmark.{name}"
-    for name in ("direction_accuracy", "motion_purity", "response_latency", "motion_stability", "local", "revisit")
+    for name in (
+        "direction_accuracy",
+        "direction_purity",
+        "response_latency",
+        "motion_stability",
+        "local_memory",
+        "revisit_memory",
+    )
 )
 FAULTS: Mapping[str, Fault] = {
     fault.name: fault
