@@ -14,14 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from . import run
-from .board import Cell, cell_of, value_text
+from .board import MISSING, NOT_ABOUT, Cell, cell_of, value_text
 from .board import Table as Board
 from .demo import Shown, Verdict
 from .doctor import Check, Finding
 from .protocols.record import WHOLE_ROLLOUT, Score, Status
 
 PIPE_WIDTH = 240
-NOT_ABOUT, MISSING = "·", "-"
 HOW = {"scored": "green", "kept": "cyan", "failed": "red", "rendered": "blue"}
 
 
@@ -88,9 +87,9 @@ class Screen:
             table.add_row(rollout, *(_shown(row[name]) for name in shown))
         self.out.print(table)
         self.out.print(f"~ proxy estimator   {MISSING} missing, see below   {NOT_ABOUT} does not apply", style="dim")
-        self._missing(scores)
+        self._missing(scores, len(rollouts))
 
-    def _missing(self, scores: Sequence[Score]) -> None:
+    def _missing(self, scores: Sequence[Score], n_rollouts: int) -> None:
         empty = [s for s in scores if s.value is None]
         for title, statuses in (
             ("failed", (Status.ERROR,)),
@@ -100,9 +99,10 @@ class Screen:
             groups = _by_reason([s for s in empty if s.status in statuses])
             if groups:
                 self.out.print(f"\n{title}", style="bold")
-            for (metric, reason), where in groups.items():
-                named = "all of it" if metric == WHOLE_ROLLOUT else metric
-                self.out.print(Text(f"  {named}: {reason}  [{where}]"), soft_wrap=True)
+            for (reason, where), metrics in groups.items():
+                told = Text(f"  {', '.join('everything' if m == WHOLE_ROLLOUT else m for m in metrics)}: {reason}  ")
+                told.append(f"[{_some(where, n_rollouts)}]", style="dim")
+                self.out.print(told, soft_wrap=True)
         self.out.print()
 
     def doctor(self, findings: Sequence[Finding], checks: Sequence[Check]) -> None:
@@ -139,8 +139,8 @@ class Screen:
                 self.out.print(told)
         moved = [v for v in shown.verdicts if not v.must_fall and not v.passed]
         for v in moved:
-            told = f"✗ {v.fault}: {v.column} must not move, {_points(v.good)} → {_points(v.faulty)}"
-            self.out.print(told, style="red")
+            sentence = f"✗ {v.fault}: {v.column} must not move, {_points(v.good)} → {_points(v.faulty)}"
+            self.out.print(sentence, style="red")
         if not moved:
             self.out.print(
                 f"✓ none of the {sum(not v.must_fall for v in shown.verdicts)} values that must not move did"
@@ -178,18 +178,22 @@ def _grouped(scores: Sequence[Score]) -> dict[str, list[Score]]:
 def _shown(cell: Cell) -> Text:
     if cell.value is not None:
         return Text(value_text(cell), style="" if cell.n_total == cell.n_used else "yellow")
-    return Text(MISSING if cell.n_total else NOT_ABOUT, style="yellow" if cell.n_total else "dim")
+    return Text(value_text(cell), style="yellow" if cell.n_total else "dim")
 
 
-def _by_reason(scores: Sequence[Score]) -> Mapping[tuple[str, str], str]:
-    """Rollouts by metric and reason: the reason in full where one rollout alone has it, else its token."""
-    groups: dict[tuple[str, str], dict[str, None]] = {}
+def _by_reason(scores: Sequence[Score]) -> Mapping[tuple[str, tuple[str, ...]], Sequence[str]]:
+    """Metrics by the reason they have no value and the rollouts they have none in."""
+    rollouts: dict[tuple[str, str], dict[str, None]] = {}
     for score in scores:
-        groups.setdefault((score.metric, score.reason), {})[score.rollout] = None
-    return {key: _some(list(rollouts)) for key, rollouts in groups.items()}
+        rollouts.setdefault((score.metric, score.reason), {})[score.rollout] = None
+    metrics: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (metric, reason), where in rollouts.items():
+        metrics.setdefault((reason, tuple(where)), []).append(metric)
+    return metrics
 
 
-def _some(names: Sequence[str], at_most: int = 4) -> str:
-    if len(names) <= at_most:
-        return ", ".join(names)
-    return f"{', '.join(names[:at_most])} and {len(names) - at_most} more"
+def _some(rollouts: Sequence[str], n_rollouts: int, at_most: int = 4) -> str:
+    if len(rollouts) == n_rollouts > 1:
+        return f"all {n_rollouts} rollouts"
+    more = f" and {len(rollouts) - at_most} more" if len(rollouts) > at_most else ""
+    return f"{', '.join(rollouts[:at_most])}{more}"

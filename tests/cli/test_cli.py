@@ -28,7 +28,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("cli-rollouts")
+    folder = tmp_path_factory.mktemp("given") / "rollouts"
     write_clip(folder / "Alpha" / "001_006.mp4", seed=1)
     return folder
 
@@ -67,7 +67,7 @@ def test_a_good_rollout_is_scored_and_shown(score, good, tmp_path):
     assert "Alpha/001_006" in out
     assert "~" in out
     assert str(tmp_path / "out" / "scorecard.jsonl") in out
-    assert "[1/1] scored Alpha/001_006" in err
+    assert "[1/1] scored rollouts/Alpha/001_006" in err
     assert "\x1b[" not in out + err
 
 
@@ -119,8 +119,8 @@ def test_a_bad_video_is_told_and_the_others_are_scored(score, good, tmp_path, sp
     assert "Traceback" not in out + err
     assert "Alpha/002_006" in out
     scored = {r["rollout"] for r in records(tmp_path / "out") if r["value"] is not None}
-    assert scored == {"Alpha/001_006"}
-    assert all(r["reason"] for r in records(tmp_path / "out") if r["rollout"] == "Alpha/002_006")
+    assert scored == {"rollouts/Alpha/001_006"}
+    assert all(r["reason"] for r in records(tmp_path / "out") if r["rollout"] == "rollouts/Alpha/002_006")
 
 
 @pytest.mark.parametrize("spoil", BAD)
@@ -133,7 +133,7 @@ def test_a_bad_video_alone_exits_with_1_too(score, tmp_path, spoil):
 
 
 def test_a_truncated_video_gives_what_decodes_and_says_so(score, tmp_path):
-    clip = write_clip(tmp_path / "in" / "001_006.webm", seed=3)
+    clip = write_clip(tmp_path / "in" / "001_006.mkv", seed=3)
     truncate(clip, 0.8)
     code, out, err = score(tmp_path / "in")
     document = json.loads((tmp_path / "out" / "run.json").read_text())
@@ -145,7 +145,7 @@ def test_a_truncated_video_gives_what_decodes_and_says_so(score, tmp_path):
 
 def test_a_plan_longer_than_the_video_is_that_rollouts_error(score, good, tmp_path):
     plan = tmp_path / "long.yaml"
-    plan.write_text("name: long\nsteps:\n- {action: forward, frames: [0, 400]}\n- {action: back, frames: [400, 800]}\n")
+    plan.write_text("steps: [forward, back]\nboundaries: [0, 400, 800]\n")
     code, out, err = score(good, "--plan", plan)
     assert code == 1
     assert "160 frames" in out
@@ -160,7 +160,7 @@ WRONG = {
     "bad shard": (["--shard", "5/2"], "shard must be i/n"),
     "shard in words": (["--shard", "half"], "shard must be i/n"),
     "no jobs": (["--jobs", "0"], "jobs must be at least 1"),
-    "jobs in words": (["--jobs", "many"], "many"),
+    "jobs in words": (["--jobs", "many"], "--jobs"),
 }
 
 

@@ -12,7 +12,7 @@ from clips import write_clip
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models, two cases each; every clip there and back."""
-    root = tmp_path_factory.mktemp("rollouts")
+    root = tmp_path_factory.mktemp("given") / "rollouts"
     for m, model in enumerate(("Alpha", "Beta")):
         for c, case in enumerate(("001_006", "002_006")):
             write_clip(root / model / f"{case}.mp4", seed=10 * m + c)

@@ -4,9 +4,11 @@
 from .compare import Comparison, Difference, compare
 from .intervals import Interval
 from .table import Cell, Row, Table, cell_of, short, tables
-from .text import comparison_json, comparison_markdown, to_json, to_markdown, value_text
+from .text import MISSING, NOT_ABOUT, comparison_json, comparison_markdown, to_json, to_markdown, value_text
 
 __all__ = [
+    "MISSING",
+    "NOT_ABOUT",
     "Cell",
     "Comparison",
     "Difference",

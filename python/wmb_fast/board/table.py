@@ -147,7 +147,7 @@ def cell_of(column: Column, rollouts: Mapping[str, Sequence[Score]]) -> Cell:
     takes_part = counts.any(axis=1)
     n_used = int(takes_part.sum())
     value = point(column, rollouts) if n_used else None
-    interval = Interval(None, None, "no value")
+    interval = Interval(None, None)
     if value is not None:
         picks = draws(n_used) if n_used > 1 else np.zeros((n_used, 1), dtype=np.int64)
         interval = percentile_interval(resampled(sums[takes_part], counts[takes_part], column.combine, picks), n_used)
@@ -203,7 +203,7 @@ def _placed(rows: Sequence[Row], columns: Sequence[Column]) -> tuple[Row, ...]:
 def _notes(scores: Sequence[Score], rows: Sequence[Row]) -> tuple[str, ...]:
     notes = []
     if any(score.proxy for score in scores):
-        notes.append("~ marks a proxy: an estimator other than the paper's own had a hand in it.")
+        notes.append("`~` marks a proxy: an estimator other than the paper's own had a hand in it.")
     makers: dict[str, set[str]] = {}
     for maker in (m for score in scores for m in score.estimators):
         makers.setdefault(maker["role"], set()).add(f"{maker['id']}@{maker['fingerprint'][:8]}")

@@ -13,6 +13,7 @@ from .intervals import LEVEL, RESAMPLES, SEED, Interval
 from .table import Cell, Table
 
 NO_MODEL = "(no model)"
+MISSING, NOT_ABOUT = "-", "·"
 
 
 def to_json(tables: Sequence[Table]) -> str:
@@ -73,15 +74,17 @@ def _table_markdown(table: Table) -> str:
         [row.model or NO_MODEL, name, value_text(cell), interval_text(cell.interval), coverage_text(cell), cell.reason]
         for row in table.rows
         for name, cell in row.cells.items()
+        if cell.n_total
     ]
     heads = [f"{column.name}{'' if column.higher_is_better else ' ↓'}" for column in table.columns]
-    best = "**bold** best, *italic* second" if len(table.rows) > 1 else ""
+    legend = f"`{MISSING}` missing, the reason stands below; `{NOT_ABOUT}` no rollout of the model is about it"
+    best = "; **bold** best, *italic* second" if len(table.rows) > 1 else ""
     lines = [
         f"# {table.protocol}{' (compat)' if table.compat else ''}",
         "",
         *aligned(["model", "rollouts", *heads], marked),
         "",
-        *(f"- {note}" for note in (best, *table.notes) if note),
+        *(f"- {note}" for note in (legend + best, *table.notes)),
         "",
         "## What each value rests on",
         "",
@@ -109,7 +112,7 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 def _difference_row(d: Difference) -> list[str]:
     def number(value: float | None, sign: str = "") -> str:
-        return "-" if value is None else f"{'~' if d.proxy else ''}{value:{sign}.2f}"
+        return MISSING if value is None else f"{'~' if d.proxy else ''}{value:{sign}.2f}"
 
     counts = [str(n) for n in (d.n_common, d.n_only_a, d.n_only_b)]
     paired = [number(d.a), number(d.b), number(d.difference, "+"), interval_text(d.interval)]
@@ -129,8 +132,10 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def value_text(cell: Cell) -> str:
-    """A cell's value, ``~`` before a proxy; a dash where there is none."""
-    return "-" if cell.value is None else f"{'~' if cell.proxy else ''}{cell.value:.2f}"
+    """A cell's value, ``~`` before a proxy; a mark where there is none: missing, or nothing there to score."""
+    if cell.value is None:
+        return MISSING if cell.n_total else NOT_ABOUT
+    return f"{'~' if cell.proxy else ''}{cell.value:.2f}"
 
 
 def marked_value(cell: Cell) -> str:
@@ -142,7 +147,7 @@ def marked_value(cell: Cell) -> str:
 def interval_text(interval: Interval) -> str:
     """An interval, or why there is none."""
     if interval.low is None or interval.high is None:
-        return f"- ({interval.note})"
+        return f"{MISSING} ({interval.note})" if interval.note else MISSING
     ends = f"{interval.low:.2f} … {interval.high:.2f}"
     return f"{ends} ({interval.note})" if interval.note else ends
 

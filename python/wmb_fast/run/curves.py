@@ -35,7 +35,7 @@ def packed(arrays: Arrays) -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in sorted(arrays):
             one = io.BytesIO()
-            np.lib.format.write_array(one, np.ascontiguousarray(arrays[name]), allow_pickle=False)
+            np.lib.format.write_array(one, np.asarray(arrays[name], order="C"), allow_pickle=False)
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), one.getvalue())
     return buffer.getvalue()
 
