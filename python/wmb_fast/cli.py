@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from ._walls.errors import WmbError
 from ._walls.ext import optional
 
-DONE, INCOMPLETE, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
+WRONG_CALL, INTERRUPTED = 2, 130  # 0 and 1 are what commands return
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -29,7 +29,7 @@ def answer(arguments: list[str]) -> int:
             optional(package, "score", "wmb-fast")
         from .commands import app
 
-        return int(app(args=arguments, prog_name="wmb-fast", standalone_mode=False) or DONE)
+        return int(app(args=arguments, prog_name="wmb-fast", standalone_mode=False) or 0)
     except WmbError as error:
         return _wrong(str(error))
     except KeyboardInterrupt:

@@ -9,11 +9,12 @@ from typing import Annotated
 
 import typer
 
-from . import __version__, board, run
+from . import board, run
 from ._walls.checks import one_of
 from ._walls.errors import bad_value
-from .cli import DONE, INCOMPLETE
 from .screen import Screen
+
+DONE, INCOMPLETE = 0, 1
 
 app = typer.Typer(
     help="The memory of video world models, measured fast and the same way every time.",
@@ -30,7 +31,7 @@ Out = Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")]
 def version(show: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False) -> None:
     """The memory of video world models, measured fast and the same way every time."""
     if show:
-        print(f"wmb-fast {__version__}")
+        print(f"wmb-fast {run.version()}")
         raise typer.Exit
 
 

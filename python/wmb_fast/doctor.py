@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from . import __version__
 from ._walls.errors import WmbError
-from ._walls.ext import core, cuda_status, get_num_threads, optional
-from .run import default_cache
+from ._walls.ext import core, cuda_status, get_num_threads
+from .estimators.providers import providers
+from .run import default_cache, version
 from .run.files import writable_folder
 
 OPTIONAL = {
@@ -51,7 +51,7 @@ class Check:
 def findings(cache: Path | None = None) -> list[Finding]:
     """What this installation has, in a fixed order."""
     return [
-        Finding("wmb-fast", __version__),
+        Finding("wmb-fast", version()),
         Finding("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         Finding("numpy", np.__version__),
         Finding("core", f"{get_num_threads()} threads, SIMD {core.simd_levels()[-1]}"),
@@ -83,33 +83,10 @@ def _onnxruntime() -> Finding:
     if len(wheels) > 1:
         remedy = "pip uninstall both, then install one"
         return Finding("onnxruntime", f"{said}: the two overwrite each other's files; {remedy}", wrong=True)
-    return Finding("onnxruntime", f"{said}, providers {', '.join(_providers())}")
-
-
-# A graph of one Identity node on one float32, as ONNX writes it: what a provider must at least be able to run.
-_IDENTITY = bytes.fromhex(
-    "08083a370a100a017812017922084964656e746974791201675a0f0a0178120a0a08080112040a020801"
-    "620f0a0179120a0a08080112040a0208014202100d"
-)
-
-
-def _providers() -> list[str]:
-    """The execution providers that really run a graph; the others the wheel lists, with a word on that."""
     try:
-        runtime = optional("onnxruntime", "onnx", "doctor")
+        return Finding("onnxruntime", f"{said}, providers {', '.join(providers())}")
     except WmbError as error:
-        return [f"none: {error}"]
-    options = runtime.SessionOptions()
-    options.log_severity_level = 4
-    said = []
-    for provider in runtime.get_available_providers():
-        try:
-            session = runtime.InferenceSession(_IDENTITY, options, providers=[provider])
-            runs = provider in session.get_providers()
-        except Exception:
-            runs = False
-        said.append(provider if runs else f"{provider} (listed, does not run)")
-    return said
+        return Finding("onnxruntime", str(error), wrong=True)
 
 
 def _cache(folder: Path) -> Finding:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -16,11 +17,13 @@ from rich.text import Text
 from . import run
 from .board import MISSING, NOT_ABOUT, Cell, cell_of, value_text
 from .board import Table as Board
-from .demo import Shown, Verdict
-from .doctor import Check, Finding
 from .protocols.record import WHOLE_ROLLOUT, Score, Status
 
 PIPE_WIDTH = 240
+if TYPE_CHECKING:
+    from .demo import Shown, Verdict
+    from .doctor import Check, Finding
+
 HOW = {"scored": "green", "kept": "cyan", "failed": "red", "rendered": "blue"}
 
 

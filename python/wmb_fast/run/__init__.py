@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs: rollouts in, a run folder out. Resumable, and the same bytes however it was run."""
 
+from .describe import version
 from .engine import Outcome, Progress, default_cache, score
 from .folder import boards, read_scorecards
 
-__all__ = ["Outcome", "Progress", "boards", "default_cache", "read_scorecards", "score"]
+__all__ = ["Outcome", "Progress", "boards", "default_cache", "read_scorecards", "score", "version"]

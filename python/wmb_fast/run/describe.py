@@ -20,6 +20,11 @@ from ..protocols.record import Score, Status
 PACKAGES = ("wmb-fast", "numpy", "av", "opencv-python-headless", "opencv-python", "onnxruntime", "onnxruntime-gpu")
 
 
+def version() -> str:
+    """The version of this library that is installed."""
+    return importlib.metadata.version("wmb-fast")
+
+
 def versions() -> dict[str, str]:
     """The versions of what a result may depend on; a package that is not installed is left out."""
     found = {"python": platform.python_version()}

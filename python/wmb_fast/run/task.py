@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
 from .._walls.errors import WmbError
 from ..evidence.make import gather
 from ..evidence.store import Store
@@ -17,6 +16,7 @@ from ..protocols.record import WHOLE_ROLLOUT, Score, Status
 from ..rollout.discover import Rollout
 from ..rollout.video import open_video
 from . import curves, parts
+from .describe import version
 from .known import Scorer, SetScorer
 
 
@@ -61,7 +61,7 @@ def do(rollout: Rollout, options: Options, out: Path, store: Store) -> Done:
 def _key(rollout: Rollout, sha256: str, decoder: str, options: Options) -> dict[str, Any]:
     """What the records follow from: equal keys, equal records."""
     return {
-        "version": __version__,
+        "version": version(),
         "rollout": [rollout.id, rollout.model, rollout.case, rollout.fps],
         "plan": repr(rollout.plan),
         "video": sha256,
@@ -79,7 +79,7 @@ def _curves_are_whole(out: Path, rollout: Rollout, part: parts.Part) -> bool:
 
 def _scored(rollout: Rollout, options: Options, out: Path, store: Store) -> parts.Part:
     evidence = gather(rollout, options.scorers, store=store, compat=options.compat)
-    provenance = {"wmb_fast": __version__}
+    provenance = {"wmb_fast": version()}
     scores = []
     for scorer in options.scorers:
         for score in scorer.score(evidence, compat=options.compat):
@@ -123,7 +123,7 @@ def _failed(rollout: Rollout, options: Options, reason: str) -> Done:
             n_total=1,
             definition=f"{scorer.NAME}.{WHOLE_ROLLOUT}/1",
             compat=options.compat,
-            provenance={"wmb_fast": __version__},
+            provenance={"wmb_fast": version()},
         )
         for scorer in options.scorers
     ]
