@@ -48,7 +48,6 @@ def clip(
     options: dict[str, str] | None = None,
     rate: int = 25,
     pix_fmt: str = "yuv420p",
-    rotation: int = 0,
     faststart: bool = False,
 ) -> Path:
     """A clip at a constant rate."""
@@ -56,8 +55,6 @@ def clip(
     with av.open(str(path), "w", options=flags) as container:
         stream = container.add_stream(codec, rate=rate, options=options or {})
         stream.height, stream.width, stream.pix_fmt = images[0].shape[0], images[0].shape[1], pix_fmt
-        if rotation:
-            stream.set_display_rotation(rotation)
         for image in images:
             container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24")))
         container.mux(stream.encode(None))

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from wmb_fast import ArgumentError, FileFormatError
 from wmb_fast.rollout.discover import Rollout, find_rollouts
 from wmb_fast.rollout.plans import named_plan
@@ -142,6 +143,25 @@ def test_manifests(tmp_path: Path, ending: str) -> None:
     assert second.plan.actions == named_plan("AD").actions
     assert (third.plan, third.fps, third.video_path) == (None, 12.5, root / "v" / "c")
     assert {r.plan for r in find_rollouts(path, plan="L" + "RL")} == {named_plan("worldmark/12")}
+
+
+def test_manifests_found_in_folders(tmp_path: Path) -> None:
+    root = files(tmp_path / "worlds", "good/video.mp4", "bad/video.mp4", "other/a.mp4")
+    for name, plan in (("good", "WS"), ("bad", "LR")):
+        (root / name / "manifest.json").write_text(json.dumps({"rollouts": [{"video": "video.mp4", "plan": plan}]}))
+    (root / "other" / "manifest.json").write_text(json.dumps([{"file": "a.mp4", "size": 0}]))  # somebody else's
+    rollouts = find_rollouts(root)
+    assert [(r.id, r.model, r.case, r.plan and r.plan.name) for r in rollouts] == [
+        ("worlds/bad/video", "bad", "video", "worldmark/7"),
+        ("worlds/good/video", "good", "video", "worldmark/6"),
+        ("worlds/other/a", "other", "a", None),
+    ]
+    rows = [{"video": "good/video.mp4", "plan": "AD", "model": "M"}]
+    (root / "manifest.json").write_text(json.dumps(rows))  # what stands above wins
+    assert [(r.model, r.plan and r.plan.name) for r in find_rollouts(root)][1] == ("M", "worldmark/8")
+    (root / "manifest.json").write_text(json.dumps([*rows, {"video": "gone.mp4"}]))
+    with pytest.raises(FileFormatError, match=r"find_rollouts: video must exist, got .*gone.mp4: .*manifest.json"):
+        find_rollouts(root)
 
 
 @pytest.mark.parametrize(

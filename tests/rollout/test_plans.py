@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+
 from wmb_fast import ArgumentError, FileFormatError
 from wmb_fast.rollout.plan import Action, Phase, Plan, Span, Step
 from wmb_fast.rollout.planfile import plan_of, read_plan, write_plan

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pixels of a video file or of a folder of frames, one streaming pass at a time, through PyAV.
 
-Decoding is single-threaded, and the conversion to RGB is swscale with ``bilinear + accurate_rnd + full_chroma_int +
-bitexact`` on one thread, with matrix and range given explicitly. So pixels depend on the file and the FFmpeg version
-alone: not on the number of threads, not on the processor's vector instructions. Speed comes from many videos at once.
+Decoding is single-threaded, as is the conversion to RGB (:mod:`.pixels`). So pixels depend on the file and the FFmpeg
+version alone: not on the number of threads, not on the processor's vector instructions. Speed comes from many videos at
+once.
 """
 
 from __future__ import annotations
@@ -20,18 +20,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from .._walls.errors import FileFormatError
 from .._walls.ext import optional
-
-Image = npt.NDArray[np.uint8]
+from .pixels import Converter, Image
 
 # H.264 and HEVC allow at most 16 frames between decoding and presentation.
 REORDER = 16
 IMAGES = (".png", ".jpg", ".jpeg")
-_BT601, _LIMITED, _FULL, _UNSPECIFIED = 5, 1, 2, 2  # swscale's and FFmpeg's own numbers
-_ORIENTED = "DISPLAYMATRIX"
 
 
 class Picture(NamedTuple):
@@ -96,7 +92,7 @@ class FileSource:
             _read_header(stream, ledger)
             # A gif without its trailer is cut off, and its last image may be there in part: nothing else would tell.
             ledger.cut = ledger.partial_end = container.format.name == "gif" and not self._ends_with(b"\0;")
-            to_rgb = _Converter()
+            to_rgb = Converter()
             size = None
             for frame in _in_order(_decoded(container, stream, ledger), ledger):
                 size = size or (frame.width, frame.height)
@@ -121,8 +117,8 @@ def _container(path: Path) -> Any:
         raise refused(path, "be a video", "an empty file")
     try:
         container = av.open(str(path), options={"protocol_whitelist": "file"})
-    except (av.error.FFmpegError, ValueError) as error:
-        raise refused(path, "be a video that FFmpeg can open", str(error).split(":")[0]) from error
+    except av.error.FFmpegError as error:
+        raise refused(path, "be a video that FFmpeg can open", error.strerror or str(error)) from error
     if container.format.name == "tty":  # FFmpeg shows any text as a video of a terminal
         container.close()
         raise refused(path, "be a video", "a text file")
@@ -230,67 +226,6 @@ def _see_the_end(ledger: Ledger) -> None:
     step = float(np.median(np.diff(known)) * ledger.time_base)
     end = float(known[-1] * ledger.time_base) + step
     ledger.cut |= step > 0 and ledger.header_end - end > 1.5 * step
-
-
-class _Converter:
-    """Decoded frames to RGB as shown: matrix, range and orientation applied."""
-
-    def __init__(self) -> None:
-        reformatter = _av().video.reformatter
-        way = reformatter.Interpolation
-        self._flags = int(way.BILINEAR) | int(way.ACCURATE_RND) | int(way.FULL_CHR_H_INT) | int(way.BITEXACT)
-        self._reformatter = reformatter.VideoReformatter()
-
-    def __call__(self, frame: Any) -> Image:
-        matrix, full = colour_of(frame)
-        rgb = self._reformatter.reformat(
-            frame,
-            format="rgb24",
-            src_colorspace=_BT601 if matrix == "bt601" else None,
-            src_color_range=None if full is None else (_FULL if full else _LIMITED),
-            dst_color_range=_FULL,
-            interpolation=self._flags,
-            threads=1,
-        )
-        return oriented(rgb.to_ndarray(), display_matrix(frame))
-
-
-def colour_of(frame: Any) -> tuple[str, bool | None]:
-    """The matrix and whether the range is full. Files that do not say are BT.601, limited, as FFmpeg takes them."""
-    name = frame.format.name
-    if not name.startswith(("yuv", "nv", "p0", "p2", "p4", "y2")):
-        return "rgb", None
-    matrix = "bt601" if frame.colorspace in (_UNSPECIFIED, 5, 6) else f"colour space {int(frame.colorspace)}"
-    full = frame.color_range == _FULL or name.startswith("yuvj")
-    return ("bt709" if frame.colorspace == 1 else matrix), full
-
-
-def display_matrix(frame: Any) -> tuple[int, int, int, int] | None:
-    """The signs of x' = a x + c y, y' = b x + d y of the display matrix; ``None`` without a quarter turn."""
-    side = frame.side_data.get(_ORIENTED)
-    if side is None:
-        return None
-    cells = np.frombuffer(bytes(side), dtype=np.int32)
-    a, b, c, d = (float(cells[i]) / 65536 for i in (0, 1, 3, 4))
-    if min(abs(a) + abs(d), abs(b) + abs(c)) > 1e-3:
-        return None
-    return round(a), round(b), round(c), round(d)
-
-
-def oriented(image: Image, matrix: tuple[int, int, int, int] | None) -> Image:
-    """An image turned and mirrored as a display matrix says.
-
-    Example:
-        >>> oriented(np.array([[1, 2]], dtype=np.uint8), (0, -1, 1, 0)).tolist()
-        [[2], [1]]
-    """
-    if matrix is None or matrix == (1, 0, 0, 1):
-        return image
-    a, b, c, d = matrix
-    swapped = b != 0
-    turned = image.swapaxes(0, 1) if swapped else image
-    to_x, to_y = (c, b) if swapped else (a, d)
-    return np.ascontiguousarray(turned[:: -1 if to_y < 0 else 1, :: -1 if to_x < 0 else 1])
 
 
 class FolderSource:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .._walls.errors import FileFormatError, bad_value
 from .decode import IMAGES
-from .manifest import TABLE, WHO, Entry, read_manifest, table_beside
+from .manifest import TABLE, WHO, Entry, is_manifest, read_manifest, table_beside
 from .plan import Plan
 from .planfile import plan_of
 from .plans import PATTERNS, plan_from_filename
@@ -49,8 +49,9 @@ def find_rollouts(
     """Finds the rollouts below some paths.
 
     A path is a video file, a folder of videos (searched through and through), a folder of png or jpg frames, or a
-    manifest (:mod:`.manifest`). What a video was told to do comes, in this order, from ``plan``, from the manifest,
-    from a table ``annotations.json`` beside it, or from its name (WorldMark's and WorldMemBench's layouts).
+    manifest (:mod:`.manifest`). What a video was told to do comes, in this order, from ``plan``, from a manifest (the
+    path itself, or a file named ``manifest`` in a folder on the way), from a table ``annotations.json`` beside it, or
+    from its name (WorldMark's and WorldMemBench's layouts).
 
     Args:
         paths: One or more.
@@ -106,7 +107,10 @@ def _below(path: Path) -> list[Rollout]:
 
 
 def _in_folder(root: Path) -> Iterator[Rollout]:
-    """Videos wherever they stand; a folder with images and no videos is a rollout itself."""
+    """Videos wherever they stand; a folder with images and no videos is a rollout itself.
+
+    What manifests on the way list comes before what is found after it.
+    """
     above = root.resolve().parent
     for where, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -114,6 +118,8 @@ def _in_folder(root: Path) -> Iterator[Rollout]:
         seen = [folder / name for name in sorted(files) if not name.startswith(".")]
         videos = [path for path in seen if path.suffix.lower() in VIDEOS]
         rows = table_beside(videos)
+        for told_by in (path for path in seen if path.stem == "manifest" and is_manifest(path)):
+            yield from (_from_entry(entry, above, told_by) for entry in read_manifest(told_by))
         for path in videos:
             yield _from_entry(rows[path], above, path) if path in rows else _from_file(path, above)
         if not videos and any(path.suffix.lower() in IMAGES for path in seen):
@@ -144,7 +150,7 @@ def _from_entry(entry: Entry, above: Path, told_by: Path) -> Rollout:
     named = plan_from_filename(video) if plan is None else None
     if named is not None:
         plan, source = named.plan, "file name"
-    model = entry.model or (named.model if named else None)
+    model = entry.model or (named.model if named else _folder_as_model(below))
     case = entry.case or (named.case if named else video.stem)
     return Rollout(identity, entry.video, model, case, plan, entry.fps, source if plan else None)
 

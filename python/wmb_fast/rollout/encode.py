@@ -16,6 +16,7 @@ import numpy.typing as npt
 from .._walls.checks import real, shape_text
 from .._walls.errors import ArgumentError, bad_type, bad_value
 from .._walls.ext import optional
+from .pixels import BILINEAR, EXACT, FULL_CHROMA_INP
 
 _FORMATS = {".mp4": "mp4", ".mov": "mov", ".mkv": "matroska"}
 _BT709, _LIMITED = 1, 1
@@ -103,8 +104,7 @@ def _describe(stream: Any, shape: tuple[int, ...]) -> None:
 
 
 def _picture(av: Any, image: npt.NDArray[np.uint8], pix_fmt: str, index: int, time_base: Fraction) -> Any:
-    way = av.video.reformatter.Interpolation
-    flags = int(way.BILINEAR) | int(way.ACCURATE_RND) | int(way.FULL_CHR_H_INP) | int(way.BITEXACT)
+    flags = BILINEAR | FULL_CHROMA_INP | EXACT
     frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(image), format="rgb24").reformat(
         format=pix_fmt, dst_colorspace=_BT709, dst_color_range=_LIMITED, interpolation=flags, threads=1
     )

@@ -25,7 +25,7 @@ from .._walls.errors import ArgumentError
 from .plan import Plan
 from .planfile import plan_of
 from .plans import named_plan
-from .tables import Row, load, load_csv, only, text_of, whole_numbers, wrong
+from .tables import ENDINGS, Row, load, load_csv, only, text_of, whole_numbers, wrong
 
 WHO = "find_rollouts"
 COLUMNS = ("id", "video", "model", "case", "plan", "boundaries", "fps")
@@ -62,6 +62,19 @@ def read_manifest(path: Path) -> list[Entry]:
     if not isinstance(listed, list):
         raise wrong(WHO, path, "a manifest", "be a list of rows", type(listed).__name__)
     return [_entry(path, f"row {i + 1}", row) for i, row in enumerate(listed)]
+
+
+def is_manifest(path: Path) -> bool:
+    """Whether a file found in a folder is a manifest of ours: rows that are mappings, the first with a video.
+
+    Raises:
+        FileFormatError: A file that cannot be read as what its ending says.
+    """
+    if path.suffix.lower() not in (".csv", *ENDINGS):
+        return False
+    data = load_csv(WHO, path) if path.suffix.lower() == ".csv" else load(WHO, path)
+    rows = data.get("rollouts") if isinstance(data, dict) else data
+    return isinstance(rows, list) and bool(rows) and isinstance(rows[0], dict) and "video" in rows[0]
 
 
 def _entry(path: Path, at: str, raw: object) -> Entry:

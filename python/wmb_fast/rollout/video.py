@@ -14,8 +14,9 @@ import numpy.typing as npt
 from .._walls.checks import real
 from .._walls.errors import bad_type, bad_value
 from . import stamps
-from .decode import FileSource, FolderSource, Image, Ledger, decoder_name, refused
+from .decode import FileSource, FolderSource, Ledger, decoder_name, refused
 from .encode import write_video
+from .pixels import Image
 
 __all__ = ["Video", "open_video", "write_video"]
 
