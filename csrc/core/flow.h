@@ -34,27 +34,47 @@ struct FlowSums {
   double radial;
 };
 
-// The sums over one row of interleaved (u, v): of u, and of (u, v) along the unit vectors.
-template <typename T>
-WMB_HD inline FlowSums flow_row_sums(const T* row, const double* unit, std::size_t width) {
-  constexpr std::size_t kLanes = 8;
-  double plain[kLanes] = {}, along[kLanes] = {};
-  const std::size_t n = 2 * width;
-  std::size_t k = 0;
-  for (; k + kLanes <= n; k += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const double value = static_cast<double>(row[k + lane]);
+constexpr std::size_t kFlowLanes = 8;
+
+// Sums in eight virtual lanes. A lane is only ever named by a constant, so that all stay in registers.
+struct FlowLanes {
+  double plain[kFlowLanes] = {};
+  double along[kFlowLanes] = {};
+
+  template <typename T>
+  WMB_HD inline void add(const T* flow, const double* unit) {
+    for (std::size_t lane = 0; lane < kFlowLanes; ++lane) {
+      const double value = static_cast<double>(flow[lane]);
       plain[lane] += value;
-      along[lane] += value * unit[k + lane];
+      along[lane] += value * unit[lane];
     }
   }
-  for (std::size_t lane = 0; k < n; ++k, ++lane) {
-    const double value = static_cast<double>(row[k]);
-    plain[lane] += value;
-    along[lane] += value * unit[k];
+
+  WMB_HD inline FlowSums sums() const {
+    return {
+        (plain[0] + plain[2]) + (plain[4] + plain[6]),
+        ((along[0] + along[1]) + (along[2] + along[3])) + ((along[4] + along[5]) + (along[6] + along[7]))};
   }
-  return {(plain[0] + plain[2]) + (plain[4] + plain[6]),
-          ((along[0] + along[1]) + (along[2] + along[3])) + ((along[4] + along[5]) + (along[6] + along[7]))};
+};
+
+// The sums over one row of interleaved (u, v): of u, and of (u, v) along the unit vectors. What is left of a
+// row after whole blocks of lanes is filled up with zeros.
+template <typename T>
+WMB_HD inline FlowSums flow_row_sums(const T* row, const double* unit, std::size_t width) {
+  FlowLanes lanes;
+  const std::size_t n = 2 * width;
+  std::size_t k = 0;
+  for (; k + kFlowLanes <= n; k += kFlowLanes) lanes.add(row + k, unit + k);
+  if (k < n) {
+    T rest[kFlowLanes] = {};
+    double rest_unit[kFlowLanes] = {};
+    for (std::size_t i = 0; k + i < n; ++i) {
+      rest[i] = row[k + i];
+      rest_unit[i] = unit[k + i];
+    }
+    lanes.add(rest, rest_unit);
+  }
+  return lanes.sums();
 }
 
 struct ParallaxLine {

@@ -18,16 +18,10 @@ make the published table of the records. Every metric is here as a function of p
 Source: WorldMark (arXiv 2604.21686v2) and its evaluator, AlayaLab/WorldMark at 26f33a81.
 """
 
-from .action import (
-    ActionMetrics,
-    action_metrics,
-    direction_accuracy,
-    direction_purity,
-    motion_stability,
-    response_latency,
-)
+from .action import direction_accuracy, direction_purity, motion_stability, response_latency
 from .constants import SEQUENCES
 from .features import Pooled, cosine_distances, pool_tokens
+from .following import ActionMetrics, action_metrics
 from .local import Cuts, cuts_from_logits, equal_motion_frames, local_delta, local_memory, mutation_rate, own_step
 from .measure import Measure
 from .parallax import Split, parallax_frames, parallax_samples, split_segment

@@ -12,11 +12,10 @@ Source: WorldMark (arXiv 2604.21686), equations 2 to 4; definitions as its evalu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..._walls.checks import one_of
 from ..._walls.errors import bad_value
 from .constants import (
     COMPAT_FPS,
@@ -37,9 +36,7 @@ from .constants import (
     STEADY_SPEED_PERCENTILE,
     SUSTAIN_FACTOR,
 )
-from .measure import Measure, Signal, missing, not_finite, rounded, samples, without
-from .parallax import Samples, Split, split_segments
-from .segments import KEYS, Key, Timeline, check_keys
+from .measure import Measure, Signal, missing, not_finite, rounded, samples, signals, without
 
 TOO_SHORT = "too_short"
 NO_MOTION_SEEN = "no_motion"
@@ -56,8 +53,17 @@ def direction_accuracy(
         weight: The share of the motion that is of the commanded family, from :func:`split_segments`.
         speed: (N,) all motion, to tell none at all (no value) from motion elsewhere (zero); ``None`` for \\|signal\\|.
         compat: As published: no motion is zero, NaN is NaN.
+
+    Example:
+        >>> import numpy as np
+        >>> from wmb_fast.protocols import worldmark
+        >>> round(worldmark.direction_accuracy(np.array([2.0, 2.0, -1.0, 2.0])).value, 3)
+        0.714
+        >>> worldmark.direction_accuracy(np.zeros(4)).reason
+        'no_motion'
     """
-    reason = _unusable(signal, speed, compat)
+    (signal,) = signals("direction_accuracy", signal=signal)
+    reason = unusable(signal, speed, compat)
     if reason:
         return without(reason, signal.size)
     ratio = rounded(signal.mean() / (np.abs(signal).mean() + RATIO_EPSILON), 3, compat)
@@ -76,9 +82,17 @@ def direction_purity(
         p_translation: The translation's share of sideways flow; ``None`` without depth: then the default has a value
             only for ``fwd``, and ``compat`` takes a half.
         compat: As published.
+
+    Example:
+        >>> import numpy as np
+        >>> from wmb_fast.protocols import worldmark
+        >>> round(worldmark.direction_purity(np.full(4, 0.5), np.full(4, 1.5), "fwd").value, 3)
+        0.75
     """
+    horizontal, radial = signals("direction_purity", horizontal=horizontal, radial=radial)
+    one_of("direction_purity", "family", family, ("fwd", "lat", "yaw"))
     speed = np.hypot(horizontal, radial)
-    reason = _unusable(speed, speed, compat)
+    reason = unusable(speed, speed, compat)
     if reason:
         return without(reason, horizontal.size)
     if p_translation is None and family != "fwd" and not compat:
@@ -110,7 +124,8 @@ def response_latency(
     """M3: ``1 - latency / duration``, in [0, 1], of one switch of command.
 
     The latency is the time from the switch until the smoothed signal reaches half its usual speed (P75 over the video).
-    Smoothing is a centred average, so an abrupt response may show up to a quarter second early.
+    Smoothing is a centred average of half a second: at 16 samples a second an immediate start from rest reads 0 s, an
+    immediate reversal 0.19 s.
 
     Args:
         signal, times: (N,) of the whole video: the new command's channel, positive as commanded, and seconds.
@@ -124,7 +139,22 @@ def response_latency(
     Returns:
         The score; in ``detail`` the latency, the steady speed over the usual, and a note where the response was none
         (``no_response``), too weak (``weak_response``) or never reached half (``below_half_normal``).
+
+    Example:
+        >>> import numpy as np
+        >>> from wmb_fast.protocols import worldmark
+        >>> times = np.arange(640) / 16
+        >>> signal = np.where(times < 22, -1.0, 1.0)
+        >>> found = worldmark.response_latency(signal, times, onset=20.0, duration=20.0, stable=times >= 23)
+        >>> found.detail["latency_s"], found.value
+        (2.1875, 0.890625)
     """
+    signal, times = signals("response_latency", signal=signal, times=times)
+    if np.shape(stable) != signal.shape or not duration >= 0:
+        got = f"{np.shape(stable)} and {duration}"
+        raise bad_value(
+            "response_latency", "stable and duration", f"have shape {signal.shape} and not be negative", got
+        )
     segment = (times >= onset) & (times <= onset + duration)
     n = int(np.count_nonzero(segment))
     width = samples(RESPONSE_SMOOTHING_S, COMPAT_FPS if compat else fps)
@@ -169,8 +199,18 @@ def motion_stability(
     Returns:
         The score; in ``detail`` the share of time at speed (``sustain``), the number of stalls, and the last three
         seconds' speed over the first three's (``decay``).
+
+    Example:
+        >>> import numpy as np
+        >>> from wmb_fast.protocols import worldmark
+        >>> signal = np.ones(320)
+        >>> signal[100:120] = 0.0
+        >>> found = worldmark.motion_stability(signal)
+        >>> found.detail["stalls"], round(found.value, 3)
+        (1, 0.851)
     """
-    reason = _unusable(signal, speed, compat)
+    (signal,) = signals("motion_stability", signal=signal)
+    reason = unusable(signal, speed, compat)
     if reason:
         return without(reason, signal.size)
     rate = COMPAT_FPS if compat else fps
@@ -189,7 +229,7 @@ def motion_stability(
     return Measure(rounded(score, 3, compat), "", signal.size, signal.size, detail)
 
 
-def _unusable(signal: Signal, speed: Signal | None, compat: bool) -> str:
+def unusable(signal: Signal, speed: Signal | None, compat: bool) -> str:
     """Why a window cannot be scored, or nothing."""
     if signal.size < FEWEST_SAMPLES:
         return TOO_SHORT
@@ -216,104 +256,3 @@ def _stalls(smooth: Signal, enter: float, leave: float, fewest: int) -> int:
             stalls += length >= fewest
             length = 0
     return stalls + (length >= fewest)
-
-
-@dataclass(frozen=True)
-class ActionMetrics:
-    """The four metrics of one rollout: by segment, and latency by the segment a switch leads to.
-
-    A segment of an action that WorldMark has no key for is in none of them.
-    """
-
-    direction_accuracy: dict[int, Measure]
-    direction_purity: dict[int, Measure]
-    response_latency: dict[int, Measure]
-    motion_stability: dict[int, Measure]
-    splits: Mapping[int, Split]
-
-
-def action_metrics(
-    horizontal: Signal,
-    radial: Signal,
-    keys: Sequence[str | None],
-    timeline: Timeline,
-    *,
-    parallax: Mapping[int, Samples] | None = None,
-    compat: bool = False,
-) -> ActionMetrics:
-    """All action metrics of a rollout.
-
-    Args:
-        horizontal, radial: (N,) flow channels, as :func:`wmb_fast.flow_channels` gives them.
-        keys: One a segment, out of W, S, A, D, L, R; ``None`` for an action WorldMark does not have.
-        timeline: Times and bounds: :meth:`Timeline.of_frames`, or :meth:`Timeline.published` for ``compat``.
-        parallax: Inverse depths and flow of lateral and turning segments, by segment; ``None`` without depth.
-        compat: As published.
-
-    Raises:
-        ArgumentError: Arrays of unequal length, bounds that do not fit the keys, an unknown key.
-    """
-    horizontal, radial = (np.asarray(channel, dtype=np.float64) for channel in (horizontal, radial))
-    if horizontal.ndim != 1 or horizontal.shape != radial.shape or horizontal.shape != timeline.times.shape:
-        got = f"{horizontal.shape}, {radial.shape} and {timeline.times.shape}"
-        raise bad_value("action_metrics", "horizontal, radial and times", "have one shape (N,)", got)
-    check_keys("action_metrics", keys)
-    if len(timeline.bounds) != len(keys) + 1:
-        raise bad_value("action_metrics", "timeline", f"bound {len(keys)} segments", len(timeline.bounds) - 1)
-    speed = np.hypot(horizontal, radial)
-    splits = split_segments(keys, parallax or {}, compat=compat)
-    metrics = ActionMetrics({}, {}, {}, {}, splits)
-    for j, name in enumerate(keys):
-        if name is None:
-            continue
-        key = KEYS[name]
-        signal, window = key.signed(horizontal, radial), timeline.stable(j)
-        split = splits.get(j)
-        share = None if split is None or split.reason else split.p_translation
-        metrics.direction_accuracy[j] = _accuracy(key, signal[window], speed[window], share, split, compat)
-        metrics.direction_purity[j] = direction_purity(
-            horizontal[window], radial[window], key.family, p_translation=share, compat=compat
-        )
-        metrics.motion_stability[j] = motion_stability(
-            signal[window], speed=speed[window], fps=timeline.fps, compat=compat
-        )
-        if j > 0:
-            metrics.response_latency[j] = _latency(signal, speed, timeline, j, window, compat)
-    return metrics
-
-
-def _accuracy(
-    key: Key, signal: Signal, speed: Signal, share: float | None, split: Split | None, compat: bool
-) -> Measure:
-    if key.family != "fwd" and share is None and not compat:
-        reason = _unusable(signal, speed, compat)
-        return without(reason, signal.size) if reason else missing(no_depth(split), signal.size)
-    weight = 1.0
-    if share is not None:
-        weight = share if key.family == "lat" else rounded(1 - share, 3, compat)
-    measure = direction_accuracy(signal, weight=weight, speed=speed, compat=compat)
-    if split is not None and split.reason:
-        return replace(measure, detail={**measure.detail, "parallax": split.reason})
-    return measure
-
-
-def no_depth(split: Split | None) -> str:
-    """The reason that sideways motion is not told from turning."""
-    return f"{NO_DEPTH}, {split.reason}" if split is not None and split.reason else NO_DEPTH
-
-
-def _latency(signal: Signal, speed: Signal, timeline: Timeline, j: int, window: np.ndarray, compat: bool) -> Measure:
-    if not timeline.times.size:
-        return without(TOO_SHORT)
-    onset, stop = timeline.bounds[j], timeline.bounds[j + 1]
-    duration = timeline.bounds[-1] / (len(timeline.bounds) - 1) if compat else stop - onset
-    return response_latency(
-        signal,
-        timeline.times,
-        onset=onset,
-        duration=duration,
-        stable=window,
-        speed=speed,
-        fps=timeline.fps,
-        compat=compat,
-    )

@@ -27,7 +27,7 @@ from .constants import (
     SPIKE_DEVIATIONS,
 )
 from .features import cosine_distances, rows_of
-from .measure import Measure, Signal, missing, not_finite, samples, without
+from .measure import Measure, Signal, missing, not_finite, samples, signals, without
 
 FROZEN = "frozen"
 NEAR_CUT = "near_cut"
@@ -107,6 +107,11 @@ def mutation_rate(
 
     Returns:
         The rate, NaN without pairs; the number of pairs.
+
+    Example:
+        >>> from wmb_fast.protocols import worldmark
+        >>> worldmark.mutation_rate([0.2, 0.2, 0.05, 0.2], [10, 20, 30, 40, 50], [28])
+        (1.0, 1)
     """
     values = np.asarray(distances, dtype=np.float64)
     guard = samples(CUT_GUARD_S, COMPAT_FPS if compat else fps)
@@ -148,7 +153,17 @@ def local_memory(
     Returns:
         The score; in ``detail`` the step, the frames, the distances, the rates and the cuts. No value: fewer than five
         frames (``frozen``), all pairs near cuts (``near_cut``).
+
+    Example:
+        >>> import numpy as np
+        >>> from wmb_fast.protocols import worldmark
+        >>> same = np.tile(np.float32([1, 0]), (100, 1))
+        >>> cuts = worldmark.Cuts((), 1, False)
+        >>> found = worldmark.local_memory(np.ones(98), np.zeros(98), np.arange(100), same, cuts, n_frames=100)
+        >>> found.value, found.n_used, found.detail["step_px"]
+        (100.0, 11, 8.0)
     """
+    horizontal, radial = signals("local_memory", horizontal=horizontal, radial=radial)
     reason = "" if compat else not_finite(np.hypot(horizontal, radial))
     if reason:
         return without(reason, len(horizontal))

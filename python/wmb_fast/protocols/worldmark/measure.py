@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._walls.errors import bad_value
 from ..record import Status
 
 Signal = npt.NDArray[np.float64]
@@ -39,6 +40,15 @@ class Measure:
     def is_nan(self) -> bool:
         """Whether this is a NaN that the published evaluator gives."""
         return self.value is not None and math.isnan(self.value)
+
+
+def signals(op: str, **arrays: npt.ArrayLike) -> list[Signal]:
+    """Arrays of samples as float64; of one shape (N,)."""
+    made = [np.asarray(array, dtype=np.float64) for array in arrays.values()]
+    if made[0].ndim != 1 or any(array.shape != made[0].shape for array in made):
+        shapes = " and ".join(str(array.shape) for array in made)
+        raise bad_value(op, " and ".join(arrays), "have one shape (N,)" if len(made) > 1 else "have shape (N,)", shapes)
+    return made
 
 
 def without(reason: str, n_total: int = 0, detail: Mapping[str, Any] | None = None, n_used: int = 0) -> Measure:

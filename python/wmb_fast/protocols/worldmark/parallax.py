@@ -56,6 +56,11 @@ def parallax_frames(
 
     Returns:
         Segment to frames; a frame may stand in the list more than once where the segment is very short.
+
+    Example:
+        >>> from wmb_fast.protocols import worldmark
+        >>> worldmark.parallax_frames(66, ["W", "R"])
+        {1: [41, 51, 62]}
     """
     frames: dict[int, list[int]] = {}
     for j, key in enumerate(keys):

@@ -17,46 +17,23 @@ from typing import Any
 import numpy as np
 
 from ..._walls.errors import bad_value
+from .arcs import ArcPairs, Rules, arc_pairs
 from .constants import (
-    ARC_TOLERANCE_DEG,
-    ARC_TOLERANCE_PX,
     COMPAT_FPS,
     COVERAGE_GATE,
-    DEPTHS_TRIED,
     DIRECTION_GATE,
-    FEWEST_SECONDS_BETWEEN,
     FIELD_OF_VIEW_DEG,
     FLOW_GRID,
     GAIN_GATE,
-    LOWEST_TURN_DEG,
-    PAIRS_PER_REVERSAL,
     RETURN_FACTOR,
-    RETURN_WINDOW_S,
     REVISIT_SCALE,
-    SMALLEST_TURN_DEG,
 )
 from .features import cosine_distances, rows_of
-from .measure import Measure, Signal, missing, not_finite, rounded, samples, without
+from .measure import Measure, Signal, missing, not_finite, rounded, signals, without
 from .segments import KEYS, check_keys, is_round_trip
 
 NOT_A_ROUND_TRIP = "not_a_round_trip"
 TOO_SHORT = "too_short"
-
-
-@dataclass(frozen=True)
-class ArcPairs:
-    """Pairs of samples (way out, way back) at equal path from the turning point.
-
-    Attributes:
-        pairs: (i, j) each.
-        residuals: Difference of path, pixels of flow.
-        path_out, path_back: Whole path of either side, pixels of flow.
-    """
-
-    pairs: list[tuple[int, int]]
-    residuals: list[float]
-    path_out: float
-    path_back: float
 
 
 @dataclass(frozen=True)
@@ -85,28 +62,6 @@ class Reversal:
     arcs: ArcPairs | None
 
 
-@dataclass(frozen=True)
-class Rules:
-    """Tolerances in samples and pixels of flow."""
-
-    tolerance: float
-    lowest: float
-    smallest: float
-    fewest_between: int
-    return_window: int
-
-    @staticmethod
-    def of(family: str, fps: float, width: float) -> Rules:
-        degree = width / FIELD_OF_VIEW_DEG
-        between = samples(FEWEST_SECONDS_BETWEEN, fps)
-        window = max(1, int(RETURN_WINDOW_S * fps + 0.5))
-        if family == "yaw":
-            return Rules(
-                ARC_TOLERANCE_DEG * degree, LOWEST_TURN_DEG * degree, SMALLEST_TURN_DEG * degree, between, window
-            )
-        return Rules(ARC_TOLERANCE_PX, 0.0, 0.0, between, window)
-
-
 def published_bounds(n_samples: int, n_segments: int) -> tuple[int, ...]:
     """The first sample of each segment at equal shares, and the end; halves round to even."""
     return tuple(round(b / n_segments * n_samples) for b in range(n_segments + 1))
@@ -133,7 +88,7 @@ def reversals(
             video's.
         compat: As published: NaN passes every gate, and no segment is too short.
     """
-    horizontal, radial = (np.asarray(channel, dtype=np.float64) for channel in (horizontal, radial))
+    horizontal, radial = signals("reversals", horizontal=horizontal, radial=radial)
     check_keys("reversals", keys)
     if not is_round_trip(keys):
         raise bad_value("reversals", "keys", "be a round trip, each undoing the one before", "".join(map(str, keys)))
@@ -176,7 +131,7 @@ def _unusable(arc: Signal, before: Signal, after: Signal, rules: Rules) -> str:
     """The default's own gates. A segment must be as long as the gap that a pair needs."""
     if min(before.size, after.size) < rules.fewest_between:
         return TOO_SHORT
-    return not_finite(np.concatenate([arc, before, after]))
+    return not_finite(arc + np.concatenate([before, after]))
 
 
 def _ratio(a: float, b: float) -> float:
@@ -213,46 +168,6 @@ def _gate(
     return "undershoot" if any(total < rules.smallest for total in turned) else ""
 
 
-def arc_pairs(arc: Signal, start: int, turn: int, stop: int, return_start: int, rules: Rules) -> ArcPairs:
-    """Up to ten pairs at equal path from the turning point, at depths evenly spread.
-
-    Args:
-        arc: (N,) length of path of each sample, pixels of flow.
-        start, turn, stop: Of the way out, of the way back, and the end.
-        return_start: The first sample that moves back: nothing nearer to the turning point is paired.
-        rules: Tolerances.
-    """
-    out = np.cumsum(arc[start:turn][::-1])[::-1]
-    back = np.cumsum(arc[turn:stop])
-    path_out, path_back = (float(side[at]) if side.size else 0.0 for side, at in ((out, 0), (back, -1)))
-    none = ArcPairs([], [], path_out, path_back)
-    if not (out.size and back.size):
-        return none
-    deepest = min(path_out, path_back)
-    nearest = max(rules.lowest, float(back[return_start - turn]))
-    if deepest <= nearest:
-        return none
-
-    def at(depth: float) -> tuple[int, int]:
-        return start + int(np.argmin(np.abs(out - depth))), turn + int(np.argmin(np.abs(back - depth)))
-
-    for depth in np.linspace(nearest, deepest, DEPTHS_TRIED):
-        i, j = at(depth)
-        if j - i >= rules.fewest_between:
-            nearest = float(depth)
-            break
-    else:
-        return none
-    for depth in np.linspace(nearest, deepest, PAIRS_PER_REVERSAL):
-        i, j = at(depth)
-        residual = float(abs(out[i - start] - back[j - turn]))
-        if residual > rules.tolerance or j <= i + 1 or (i, j) in none.pairs:
-            continue
-        none.pairs.append((i, j))
-        none.residuals.append(residual)
-    return none
-
-
 def revisit_frames(turns: Sequence[Reversal]) -> list[int]:
     """The frames of all pairs, sorted."""
     return sorted({frame for turn in turns if turn.arcs for pair in turn.arcs.pairs for frame in pair})
@@ -282,6 +197,16 @@ def revisit_memory(
     Returns:
         The score; in ``detail`` the pairs, their distances and residuals, and every reversal. Without a pair no value,
         and as reason the gates that the reversals failed.
+
+    Example:
+        >>> import numpy as np
+        >>> from wmb_fast.protocols import worldmark
+        >>> horizontal = np.where(np.arange(638) < 319, 4.0, -4.0)
+        >>> turns = worldmark.reversals(horizontal, np.zeros(638), ["L", "R"], (0, 319, 638))
+        >>> same = np.tile(np.float32([1, 0]), (640, 1))
+        >>> found = worldmark.revisit_memory(turns, np.arange(640), same, n_frames=640, family="yaw")
+        >>> found.value, len(found.detail["pairs"]), found.detail["pairs"][0]
+        (100.0, 10, [301, 336])
     """
     detail: dict[str, Any] = {"reversals": [_described(turn) for turn in turns]}
     paired = [turn.arcs for turn in turns if turn.arcs is not None]

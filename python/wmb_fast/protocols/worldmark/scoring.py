@@ -14,8 +14,8 @@ import numpy as np
 from ..._walls.errors import bad_value
 from ..evidence import Evidence, Need
 from ..record import Score, Status
-from .action import action_metrics
 from .constants import COMPAT_FPS, LOCAL_FEWEST_FRAMES
+from .following import action_metrics
 from .local import local_delta, local_frames, local_memory, own_step
 from .measure import Measure, Signal, missing, without
 from .report import PUBLISHED_NAN
@@ -79,6 +79,21 @@ def score(
         For every segment direction accuracy, purity and stability, for every switch latency, for every rollout local,
         revisit and global memory, perceptual and aesthetic quality. Direction accuracy is in [-1, 1], purity, stability
         and latency in [0, 1], memory in [0, 100], quality in [1, 5].
+
+    Example:
+        >>> import numpy as np
+        >>> from wmb_fast.protocols import worldmark
+        >>> from wmb_fast.protocols.evidence import Channel, Evidence, Maker
+        >>> from wmb_fast.rollout.plan import Action, Facts, Plan, Step
+        >>> plan = Plan("ahead", (Step(Action.FORWARD),))
+        >>> facts = Facts("mine/000_001", "mine", "000_001", plan, 322, 16.0, 1280, 720)
+        >>> maker = Maker("flow", "external", "external", "by hand")
+        >>> values = {"horizontal": np.zeros(320), "radial": np.ones(320), "stride": 2, "grid": (640, 432)}
+        >>> records = worldmark.score(Evidence(facts, {"flow": Channel(values, maker)}))
+        >>> records[0].metric, round(records[0].value, 6), records[0].part["axis"]
+        ('direction_accuracy', 1.0, 'translation')
+        >>> records[3].metric, records[3].reason
+        ('local_memory', 'cuts: no detector ran')
     """
     if local_delta is not None and not compat:
         raise bad_value("score", "local_delta", "be None unless compat is true", local_delta)
