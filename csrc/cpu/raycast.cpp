@@ -44,45 +44,66 @@ Rectangle seen_within(const Camera& camera, const Box& box) {
 // Rows [first, last) of a picture, and the rays through the pixels there and in the rows next to them.
 class Strip {
  public:
-  Strip(const World& world, const Camera& camera, const std::vector<Rectangle>& seen, int first, int last)
-      : world_(world), camera_(camera), seen_(seen), above_(std::max(first - 1, 0)), which_(seen.size()) {
+  Strip(const World& world, const Camera& camera, const std::vector<Rectangle>& within, int first, int last)
+      : world_(world),
+        camera_(camera),
+        within_(within),
+        above_(std::max(first - 1, 0)),
+        which_(within.size()) {
     int below = std::min(last + 1, camera.height);
-    hits_.reserve(static_cast<std::size_t>(below - above_) * camera.width);
-    for (int y = above_; y < below; ++y) {
-      for (int x = 0; x < camera.width; ++x) hits_.push_back(look(ray_at(x, y), near(x, y)));
-    }
+    std::vector<Ray> rays(camera.width);
+    hits_.resize(static_cast<std::size_t>(below - above_) * camera.width);
+    for (int y = above_; y < below; ++y) look_along(y, rays.data(), &hits_[index(0, y)]);
   }
 
-  const Hit& at(int x, int y) const {
-    return hits_[static_cast<std::size_t>(y - above_) * camera_.width + x];
-  }
+  const Hit& at(int x, int y) const { return hits_[index(x, y)]; }
 
   // One sample where the pixel and its neighbours see one face, else samples x samples.
   void colour(int x, int y, int samples, std::uint8_t* rgb) {
     double pixel = 1.0 / (camera_.fx * camera_.fy);
-    float sum[4] = {0, 0, 0, 0}, share = 1;
+    Colour colour;
     if (samples == 1 || is_smooth(x, y)) {
-      add(ray_at(x, y), at(x, y), pixel, sum);
+      colour = seen(ray_at(x, y), at(x, y), pixel);
     } else {
+      colour = Colour{};
       int n = near(x, y);
       double step = 1.0 / samples;
       for (int j = 0; j < samples; ++j) {
         for (int i = 0; i < samples; ++i) {
           Ray ray = ray_at(x + (i + 0.5) * step - 0.5, y + (j + 0.5) * step - 0.5);
-          add(ray, look(ray, n), pixel * step * step, sum);
+          Hit hit = trace(world_.room, world_.boxes, which_.data(), n, ray);
+          colour += seen(ray, hit, pixel * step * step);
         }
       }
-      share = 1.0f / static_cast<float>(samples * samples);
+      colour /= static_cast<float>(samples * samples);
     }
-    for (int c = 0; c < 3; ++c) rgb[c] = static_cast<std::uint8_t>(sum[c] * share + 0.5f);
+    for (int c = 0; c < 3; ++c) rgb[c] = static_cast<std::uint8_t>(colour[c] + 0.5f);
   }
 
  private:
+  std::size_t index(int x, int y) const { return static_cast<std::size_t>(y - above_) * camera_.width + x; }
+
+  // The hits of a row: the walls, then box by box where it may be seen.
+  void look_along(int y, Ray* rays, Hit* hits) const {
+    for (int x = 0; x < camera_.width; ++x) {
+      rays[x] = ray_at(x, y);
+      hits[x] = reach_wall(world_.room, rays[x]);
+    }
+    for (int b = 0; b < world_.n_boxes; ++b) {
+      const Rectangle& r = within_[b];
+      if (y < r.top || y > r.bottom) continue;
+      int from = static_cast<int>(std::max(r.left, 0.0)),
+          to = static_cast<int>(std::min<double>(r.right, camera_.width - 1));
+      for (int x = from; x <= to; ++x)
+        enter_box(world_.boxes[b], into_box(world_.boxes[b], rays[x]), 1 + b, hits[x]);
+    }
+  }
+
   // Lists the boxes that may be seen within a pixel of (x, y) in which_, and returns how many.
   int near(int x, int y) {
     int n = 0;
-    for (std::size_t b = 0; b < seen_.size(); ++b) {
-      const Rectangle& r = seen_[b];
+    for (std::size_t b = 0; b < within_.size(); ++b) {
+      const Rectangle& r = within_[b];
       if (y >= r.top && y <= r.bottom && x >= r.left && x <= r.right) which_[n++] = static_cast<int>(b);
     }
     return n;
@@ -99,8 +120,6 @@ class Strip {
     return ray;
   }
 
-  Hit look(const Ray& ray, int n) const { return trace(world_.room, world_.boxes, which_.data(), n, ray); }
-
   bool is_smooth(int x, int y) const {
     const Hit& here = at(x, y);
     auto same = [&](int nx, int ny) {
@@ -112,15 +131,15 @@ class Strip {
   }
 
   // `pixel` is the solid angle of the sample, seen straight on.
-  void add(const Ray& ray, const Hit& hit, double pixel, float* sum) const {
+  Colour seen(const Ray& ray, const Hit& hit, double pixel) const {
     Spot spot = wmb::spot(world_.room, world_.boxes, ray, hit);
     double area = hit.t * hit.t * pixel / std::max(spot.slope, kLeastSlope);
-    add_colour(world_.textures[kFaces * hit.solid + hit.face], spot, area, sum);
+    return colour_of(world_.textures[kFaces * hit.solid + hit.face], spot, area);
   }
 
   const World& world_;
   const Camera& camera_;
-  const std::vector<Rectangle>& seen_;
+  const std::vector<Rectangle>& within_;
   int above_;
   std::vector<int> which_;
   std::vector<Hit> hits_;

@@ -77,7 +77,12 @@ class Canvas:
     def frame(self, thick: float, colour: Colour) -> None:
         """Paints a border."""
         w, h = self.width_m, self.height_m
-        for left, top, right, bottom in ((0, 0, w, thick), (0, h - thick, w, h), (0, 0, thick, h), (w - thick, 0, w, h)):
+        for left, top, right, bottom in (
+            (0, 0, w, thick),
+            (0, h - thick, w, h),
+            (0, 0, thick, h),
+            (w - thick, 0, w, h),
+        ):
             self.rectangle(left, top, right, bottom, colour)
 
     def where(self, mask: np.ndarray[tuple[int, int], np.dtype[np.bool_]], colour: Colour) -> None:

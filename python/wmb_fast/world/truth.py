@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -90,11 +91,11 @@ def flow_between(
     """Exact flow from one frame to another. Where the room itself changed, nothing of it is left to be found."""
     width, height = size
     start, end = poses
-    x, y = np.meshgrid(np.arange(width, dtype=np.float64), np.arange(height, dtype=np.float64))
-    fx, fy, cx, cy = _four(intrinsics)
-    rays = np.stack(((x - cx) / fx, (y - cy) / fy, np.ones_like(x)), axis=-1).reshape(-1, 3) @ start[:3, :3].T
     if not same_shape(*scenes):
         return Flow(np.full((height, width, 2), np.nan), np.zeros((height, width), dtype=bool))
+    x, y = np.meshgrid(np.arange(width, dtype=np.float64), np.arange(height, dtype=np.float64))
+    fx, fy, cx, cy = _four(intrinsics)
+    rays = _rays(start, intrinsics, x, y)
     depth, _ = trace(scenes[0], start[:3, 3], rays)
     points = start[:3, 3] + depth[:, None] * rays
     there = (points - end[:3, 3]) @ end[:3, :3]
@@ -114,18 +115,14 @@ def same_shape(a: Scene, b: Scene) -> bool:
 
 def wall_in_view(scene: Scene, pose: Pose, wall: int, size: tuple[int, int]) -> bool:
     """Whether any of a wall would be in the picture, up to its very border, if no box stood before it."""
-    fx, fy, cx, cy = _four(intrinsics_for(size))
     x, y = np.meshgrid(np.linspace(-0.5, size[0] - 0.5, 65), np.linspace(-0.5, size[1] - 0.5, 41))
-    rays = np.stack(((x - cx) / fx, (y - cy) / fy, np.ones_like(x)), axis=-1).reshape(-1, 3) @ pose[:3, :3].T
-    room = (
-        np.array((-scene.size[0] / 2, -scene.size[1], -scene.size[2] / 2)),
-        np.array((scene.size[0] / 2, 0, scene.size[2] / 2)),
-    )
-    with np.errstate(divide="ignore"):
-        t = (np.where(rays > 0, room[1], room[0]) - pose[:3, 3]) / np.where(rays == 0, np.nan, rays)
-    axis = np.nanargmin(t, axis=1)
-    faces = 2 * axis + (np.take_along_axis(rays, axis[:, None], axis=1)[:, 0] > 0)
-    return bool((faces == wall).any())
+    _, identities = trace(_emptied(scene), pose[:3, 3], _rays(pose, intrinsics_for(size), x, y))
+    return bool((identities == wall).any())
+
+
+@functools.lru_cache(maxsize=4)
+def _emptied(scene: Scene) -> Scene:
+    return replace(scene, boxes=())
 
 
 def wall_ahead(pose: Pose) -> int:
@@ -133,6 +130,16 @@ def wall_ahead(pose: Pose) -> int:
     forward = pose[:3, 2]
     axis = 0 if abs(forward[0]) > abs(forward[2]) else 2
     return 2 * axis + int(forward[axis] > 0)
+
+
+def _rays(
+    pose: Pose, intrinsics: npt.NDArray[np.float64], x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """The directions, in the world, of some pixels, of depth 1. Products in turn, not a BLAS call, whose bits vary."""
+    fx, fy, cx, cy = _four(intrinsics)
+    a, b = ((x - cx) / fx).reshape(-1, 1), ((y - cy) / fy).reshape(-1, 1)
+    rays: npt.NDArray[np.float64] = a * pose[:3, 0] + b * pose[:3, 1] + pose[:3, 2]
+    return rays
 
 
 def _four(intrinsics: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

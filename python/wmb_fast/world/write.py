@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A world as a folder: the video, what was commanded, and what is true of it.
 
-    video.mp4      plan.yaml       manifest.json (to score the video with its plan)
-    poses.npz      cam_to_world and commanded_cam_to_world (N, 4, 4), intrinsics (3, 3), fps; OpenCV axes, metres
-    depth.npz      depth (N, H, W) float32, where asked for
-    truth.json     the faults, what they did at which frame, which metrics must fall and which must not move
+video.mp4      plan.yaml       manifest.json (to score the video with its plan)
+poses.npz      cam_to_world and commanded_cam_to_world (N, 4, 4), intrinsics (3, 3), fps; OpenCV axes, metres
+depth.npz      depth (N, H, W) float32, where asked for
+truth.json     the faults, what they did at which frame, which metrics must fall and which must not move
 """
 
 from __future__ import annotations
@@ -142,7 +142,12 @@ def truth_of(world: World) -> dict[str, Any]:
         "size": list(world.size),
         "seed": world.seed,
         "faults": [
-            {"name": fault.name, "strength": world.faults[fault.name], "meaning": fault.strength, "changes": fault.changes}
+            {
+                "name": fault.name,
+                "strength": world.faults[fault.name],
+                "meaning": fault.strength,
+                "changes": fault.changes,
+            }
             for fault in faults
         ],
         "events": [{"frame": event.frame, "fault": event.fault, "what": event.what} for event in world.events],
