@@ -9,7 +9,7 @@ namespace {
 
 using isa::kChain;
 
-constexpr std::int64_t kBlockBytes = 192 << 10;  // of packed rows of a: they stay in a core's own cache
+constexpr std::int64_t kBlockBytes = 320 << 10;  // of packed rows of a: they stay in a core's own cache
 constexpr std::int64_t kMostBlockRows = 384;
 constexpr std::int64_t kRowsAtOnce = 64;
 constexpr int kWidestStrip = 32;
@@ -97,8 +97,7 @@ void Tiles<T>::pack(const RowSet<T>& set, std::int64_t first, int width, std::in
       std::fill_n(rows[r], depth, T(0));
     }
   }
-  for (std::int64_t k = 0; k < depth; ++k)
-    for (int r = 0; r < width; ++r) *out++ = rows[r][k];
+  (width == kernels_.rows ? kernels_.interleave_rows : kernels_.interleave_cols)(depth, rows[0], out);
 }
 
 template <typename T>

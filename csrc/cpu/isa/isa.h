@@ -56,6 +56,10 @@ struct Kernels {
 
   // out = x * shift * factor, multiplied in float64, rounded once.
   void (*scale)(std::int64_t n, const T* x, double shift, double factor, T* out);
+
+  // Packs `rows` or `cols` lines of `depth` elements, kChain apart, as a strip of a or of b.
+  void (*interleave_rows)(std::int64_t depth, const T* lines, T* strip);
+  void (*interleave_cols)(std::int64_t depth, const T* lines, T* strip);
 };
 
 struct Level {

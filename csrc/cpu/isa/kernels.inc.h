@@ -47,8 +47,13 @@ inline void strip(std::int64_t depth, const typename V::Scalar* a, const typenam
 template <typename V, int R, int C, bool kL2>
 void strips(std::int64_t n_strips, std::int64_t depth, const typename V::Scalar* a, const typename V::Scalar* b,
             typename V::Scalar* tile, bool first) {
-  for (std::int64_t s = 0; s < n_strips; ++s, a += R * depth, tile += R * C * V::kLanes)
+  // What follows b in memory is read next: fetched meanwhile, a share with each strip.
+  const char* next = reinterpret_cast<const char*>(b + depth * C * V::kLanes);
+  const std::int64_t share = (depth * C * V::kLanes * sizeof(*b) + n_strips - 1) / n_strips;
+  for (std::int64_t s = 0; s < n_strips; ++s, a += R * depth, tile += R * C * V::kLanes) {
+    for (std::int64_t line = 0; line < share; line += 64) __builtin_prefetch(next + s * share + line);
     strip<V, R, C, kL2>(depth, a, b, tile, first);
+  }
 }
 
 template <typename T>
@@ -171,6 +176,13 @@ void scale(std::int64_t n, const T* x, double shift, double factor, T* out) {
   for (; i < n; ++i) out[i] = static_cast<T>(static_cast<double>(x[i]) * shift * factor);
 }
 
+template <typename T, int kWidth>
+void interleave(std::int64_t depth, const T* lines, T* strip) {
+  for (std::int64_t k = 0; k < depth; ++k, ++lines, strip += kWidth)
+#pragma GCC unroll 32
+    for (int i = 0; i < kWidth; ++i) strip[i] = lines[i * kChain];
+}
+
 template <int kCols>
 void minus_hamming(std::int64_t n_rows, std::int64_t n_words, const std::uint64_t* a, const std::uint64_t* b,
                    float* tile) {
@@ -187,8 +199,16 @@ void minus_hamming(std::int64_t n_rows, std::int64_t n_words, const std::uint64_
 template <typename V, int R, int C>
 constexpr Kernels<typename V::Scalar> table() {
   using T = typename V::Scalar;
-  return {R,          C * V::kLanes,        strips<V, R, C, false>, strips<V, R, C, true>,
-          best<V, C>, squares<F64, T>, products<F64, T>,       scale<F64, T>};
+  return {R,
+          C * V::kLanes,
+          strips<V, R, C, false>,
+          strips<V, R, C, true>,
+          best<V, C>,
+          squares<F64, T>,
+          products<F64, T>,
+          scale<F64, T>,
+          interleave<T, R>,
+          interleave<T, C * V::kLanes>};
 }
 
 }  // namespace
