@@ -15,6 +15,9 @@ from ._walls.errors import (
     WmbError,
 )
 from ._walls.ext import get_num_threads, set_num_threads
+from .ops.align import align_trajectory, ape, ate, umeyama
+from .ops.associate import associate
+from .ops.rpe import orthogonality_deviation, rotation_angle_deg, rpe
 
 __version__ = "0.1.0"
 
@@ -26,8 +29,16 @@ __all__ = [
     "MissingExtraError",
     "WmbError",
     "__version__",
+    "align_trajectory",
+    "ape",
+    "associate",
+    "ate",
     "available_backends",
     "get_num_threads",
+    "orthogonality_deviation",
     "reference",
+    "rotation_angle_deg",
+    "rpe",
     "set_num_threads",
+    "umeyama",
 ]

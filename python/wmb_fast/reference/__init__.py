@@ -1,2 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The readable NumPy float64 statement of every op, under the same name. The fast ones are held to it."""
+
+from .align import Alignment, ErrorStats, Sim3, align_trajectory, ape, associate, ate, umeyama
+from .rpe import PoseErrors, deviation, rotation_angle_deg, rpe
+
+__all__ = [
+    "Alignment",
+    "ErrorStats",
+    "PoseErrors",
+    "Sim3",
+    "align_trajectory",
+    "ape",
+    "associate",
+    "ate",
+    "deviation",
+    "rotation_angle_deg",
+    "rpe",
+    "umeyama",
+]
