@@ -17,6 +17,7 @@ from ._walls.errors import (
 from ._walls.ext import get_num_threads, set_num_threads
 from .ops.align import align_trajectory, ape, ate, umeyama
 from .ops.associate import associate
+from .ops.path import interpolate_positions, path_length
 from .ops.rpe import orthogonality_deviation, rotation_angle_deg, rpe
 
 __version__ = "0.1.0"
@@ -35,7 +36,9 @@ __all__ = [
     "ate",
     "available_backends",
     "get_num_threads",
+    "interpolate_positions",
     "orthogonality_deviation",
+    "path_length",
     "reference",
     "rotation_angle_deg",
     "rpe",

@@ -2,6 +2,7 @@
 """The readable NumPy float64 statement of every op, under the same name. The fast ones are held to it."""
 
 from .align import Alignment, ErrorStats, Sim3, align_trajectory, ape, associate, ate, umeyama
+from .path import interpolate_positions, path_length
 from .rpe import PoseErrors, deviation, rotation_angle_deg, rpe
 
 __all__ = [
@@ -14,6 +15,8 @@ __all__ = [
     "associate",
     "ate",
     "deviation",
+    "interpolate_positions",
+    "path_length",
     "rotation_angle_deg",
     "rpe",
     "umeyama",
