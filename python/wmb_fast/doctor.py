@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import math
 import platform
 import tempfile
 from collections.abc import Callable
@@ -125,12 +126,29 @@ def _umeyama() -> tuple[bool, str]:
 
 
 def _mutual_matches() -> tuple[bool, str]:
-    from .ops.match import mutual_matches
+    from .ops.match import Matches, mutual_matches
 
-    found = mutual_matches(np.eye(4, dtype=np.float32), np.eye(4, dtype=np.float32)[[2, 0, 3, 1]])
-    expected = ([0, 1, 2, 3], [1, 3, 0, 2])
-    got = (found.index_a.tolist(), found.index_b.tolist())
+    rows = np.eye(4, dtype=np.float32)
+    found = mutual_matches(rows, rows[[2, 0, 3, 1]])
+    assert isinstance(found, Matches)  # of one pair, not of a batch
+    got = found.index_a.tolist(), found.index_b.tolist()
+    expected = [0, 1, 2, 3], [1, 3, 0, 2]
     return got == expected, f"four rows, permuted: got {got[1]}, expected {expected[1]}"
+
+
+def _render() -> tuple[bool, str]:
+    from .rollout.plans import named_plan
+    from .world import Pace, render_world
+
+    pace = Pace(degrees_per_second=8.0)
+    world = render_world(named_plan("worldmark/07"), seconds_per_step=1, fps=16, size=(65, 49), pace=pace)
+    moved = float(world.flow(0, 2).uv[24, 32, 0])  # at the principal point a turn alone moves the image by f tan(angle)
+    expected = float(world.intrinsics[0, 0]) * math.tan(math.radians(1.0))
+    first, away, back = (world.view(frame).rgb for frame in (0, 16, 32))
+    same = bool((first == back).all() and (first != away).any())
+    text = f"a turn of one degree moves the middle by {moved:.6f} px, expected {expected:.6f}"
+    text += f"; turned back, it is {'' if same else 'not '}the first frame again"
+    return same and abs(moved - expected) < 1e-6, text
 
 
 def _decode() -> tuple[bool, str]:
@@ -155,5 +173,6 @@ def _decode() -> tuple[bool, str]:
 QUESTIONS: dict[str, Callable[[], tuple[bool, str]]] = {
     "umeyama": _umeyama,
     "mutual_matches": _mutual_matches,
+    "render": _render,
     "decode": _decode,
 }
