@@ -17,7 +17,8 @@ import numpy as np
 from ._walls.errors import WmbError
 from ._walls.ext import core, cuda_status, get_num_threads
 from .estimators.providers import providers
-from .run import default_cache, version
+from .evidence.store import default_folder
+from .run import version
 from .run.files import writable_folder
 
 OPTIONAL = {
@@ -59,7 +60,7 @@ def findings(cache: Path | None = None) -> list[Finding]:
         Finding("cuda", cuda_status()[1]),
         *(_package(name, module, extra) for name, (module, extra) in OPTIONAL.items()),
         _onnxruntime(),
-        _cache(cache or default_cache()),
+        _cache(cache or default_folder()),
     ]
 
 

@@ -2,7 +2,7 @@
 """Runs: rollouts in, a run folder out. Resumable, and the same bytes however it was run."""
 
 from .describe import version
-from .engine import Outcome, Progress, default_cache, score
+from .engine import Outcome, Progress, score
 from .folder import boards, read_scorecards
 
-__all__ = ["Outcome", "Progress", "boards", "default_cache", "read_scorecards", "score", "version"]
+__all__ = ["Outcome", "Progress", "boards", "read_scorecards", "score", "version"]

@@ -17,7 +17,7 @@ from .. import board
 from .._walls.checks import integer, one_of
 from .._walls.errors import bad_value
 from .._walls.ext import get_num_threads
-from ..evidence.store import Store
+from ..evidence.store import Store, default_folder
 from ..protocols.record import Score, Status
 from ..rollout.discover import Rollout, find_rollouts
 from . import curves, describe, files, folder, known, local, task
@@ -79,7 +79,7 @@ def score(
         require_official: Refuses scores that a builtin or packaged estimator had a hand in.
         jobs: Rollouts at a time; by default as many as the core may use threads. Changes no result.
         shard: ``(i, n)``, i from 1: takes every n-th rollout from the i-th on.
-        cache: Where evidence is kept; by default ``WMB_CACHE`` or a folder below the user's cache folder.
+        cache: Where evidence is kept; by default ``WMB_FAST_HOME`` or a folder below the user's cache folder.
         engine: ``local`` is the one of this version.
         watch: Called in the caller's thread at the start and as each rollout is done.
 
@@ -95,7 +95,7 @@ def score(
     jobs = get_num_threads() if jobs is None else integer("score", "jobs", jobs, at_least=1)
     rollouts = _shard(find_rollouts(paths, plan=plan), shard)
     target = files.writable_folder("out", Path(out))
-    store = Store(files.writable_folder("cache", Path(cache) if cache else default_cache()))
+    store = Store(files.writable_folder("cache", Path(cache) if cache else default_folder()))
     for place in (target, *(files.writable_folder("out", target / name) for name in ("parts", "curves"))):
         files.sweep(place)
     done: list[task.Done] = []
@@ -115,12 +115,6 @@ def score(
         "engine": engine,
     }
     return _write(target, made, asked)
-
-
-def default_cache() -> Path:
-    """Where evidence is kept when nobody says: ``WMB_CACHE``, else below the user's cache folder."""
-    given = os.environ.get("WMB_CACHE")
-    return Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wmb-fast"
 
 
 def _shard(rollouts: Sequence[Rollout], shard: tuple[int, int] | None) -> list[Rollout]:
