@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from clips import truncate, write_clip
+from clips import FPS, SECONDS, truncate, write_clip
 
 from wmb_fast import ArgumentError, WmbError, run
 from wmb_fast.protocols.record import WHOLE_ROLLOUT, Score, Status
@@ -59,7 +59,7 @@ def test_the_other_files_are_strict_json_too(first):
     for name in ("board.json", "run.json"):
         strict((first.out / name).read_text())
     facts = strict((first.out / "run.json").read_text())
-    assert [r["frames"] for r in facts["rollouts"]] == [160] * 4
+    assert [r["frames"] for r in facts["rollouts"]] == [FPS * SECONDS] * 4
     assert facts["failed"] == []
     assert "numpy" in facts["versions"]
 
