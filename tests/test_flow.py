@@ -6,9 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-import wmb_fast as wmb
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import wmb_fast as wmb
 
 FLOAT64_SUM = 1e-12  # two orders of summation of up to 1e5 float64 values
 FLOAT32_RESULT = 2e-7  # the result rounded to float32

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import wmb_fast as wmb
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import wmb_fast as wmb
 from wmb_fast.protocols import worldmark
 from wmb_fast.protocols.record import Status
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import wmb_fast as wmb
 from synthetic import drifting, places, round_trip
+
+import wmb_fast as wmb
 from wmb_fast.protocols import worldmark
 from wmb_fast.protocols.record import Status
 

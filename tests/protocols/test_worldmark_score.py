@@ -9,8 +9,9 @@ import math
 
 import numpy as np
 import pytest
-import wmb_fast as wmb
 from synthetic import drifting, places, round_trip
+
+import wmb_fast as wmb
 from wmb_fast.protocols import worldmark
 from wmb_fast.protocols.evidence import Channel, Evidence, Maker, Need
 from wmb_fast.protocols.record import Score, Status

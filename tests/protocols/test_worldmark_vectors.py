@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from wmb_fast.oracles import runner
 from wmb_fast.oracles.worldmark import ADAPTERS
 from wmb_fast.protocols.worldmark import action, arcs, local, parallax, report, revisit, segments
