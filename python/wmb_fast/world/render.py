@@ -19,7 +19,7 @@ from .faults import FAULTS, Event, PathFault, SceneFault, Take, Timeline, order
 from .path import Drive, Pace, Units, check_plan, command, frame_count, poses_along, ramp_length, units_for
 from .scene import Scene, default_scene
 
-_EDGE_SAMPLES = 3
+_EDGE_SAMPLES = 2
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,7 +86,7 @@ _PLACES: tuple[tuple[str, float, float, float, tuple[float, float, float], float
     ("cube", -3.6, -4.1, 0.0, (0.9, 0.9, 0.9), 24, ("check", "stripes")),
     ("case", 3.5, -4.1, 0.0, (1.0, 1.3, 1.0), -12, ("crate",)),
     ("bench", -4.05, 0.7, 0.0, (0.55, 0.5, 2.0), 0, ("boards",)),
-    ("table", 1.35, 2.3, 0.0, (1.2, 0.42, 0.7), 20, ("boards", "check")),
+    ("table", 1.35, 2.3, 0.0, (1.2, 0.42, 0.7), 20, ("carton", "crate")),
     ("trunk", -1.5, -2.2, 0.0, (0.9, 0.4, 0.6), -30, ("stripes", "crate")),
     ("beam", 0.0, 2.4, HEIGHT - 0.24, (WIDTH, 0.24, 0.26), 0, ("boards",)),
     ("rafter", 0.0, -2.4, HEIGHT - 0.24, (WIDTH, 0.24, 0.26), 0, ("boards",)),
