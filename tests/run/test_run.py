@@ -118,7 +118,7 @@ def test_requiring_official_estimators_leaves_no_proxy_number(folder, cache, tmp
     assert all(s.value is None for s in outcome.scores if s.proxy)
     refused = [s for s in outcome.scores if s.reason.startswith("proxy: ")]
     assert refused
-    assert all(s.status is Status.ERROR and not s.detail for s in refused)
+    assert all(s.status is Status.MISSING and not s.detail for s in refused)
 
 
 def test_shards_cover_every_rollout_once(first, folder, cache, tmp_path):

@@ -63,10 +63,11 @@ def over_set(scores: Sequence[Score], folders: Sequence[Path]) -> list[Score]:
         return list(scores)
     rollouts = dict.fromkeys(score.rollout for score in scores if score.compat and score.metric != WHOLE_ROLLOUT)
     arrays = {rollout: _found(folders, rollout) for rollout in rollouts}
+    settled = list(scores)
     for scorer in known.protocols(known.NAMES):
         if isinstance(scorer, known.SetScorer):
-            scores = scorer.local_over_set(scores, arrays)
-    return list(scores)
+            settled = scorer.local_over_set(settled, arrays)
+    return [a if a.reason.startswith(known.REFUSED) else b for a, b in zip(scores, settled, strict=True)]
 
 
 def _found(folders: Sequence[Path], rollout: str) -> Arrays:

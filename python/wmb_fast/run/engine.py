@@ -139,8 +139,8 @@ def _write(target: Path, made: Sequence[task.Done], asked: Mapping[str, Any]) ->
 
 
 def complete(scores: Sequence[Score]) -> bool:
-    """Whether nothing failed, and every rollout has at least one value in every protocol."""
+    """Whether nothing failed or was refused as a proxy, and every rollout has a value in every protocol."""
     without = {(s.rollout, s.protocol) for s in scores} - {
         (s.rollout, s.protocol) for s in scores if s.value is not None
     }
-    return not without and not any(s.status is Status.ERROR for s in scores)
+    return not without and not any(s.status is Status.ERROR or s.reason.startswith(known.REFUSED) for s in scores)

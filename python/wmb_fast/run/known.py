@@ -14,6 +14,7 @@ from ..protocols.evidence import Evidence, Need
 from ..protocols.record import Column, Score
 
 NAMES = ("worldmark",)
+REFUSED = "proxy: "  # begins the reason of a score that was refused because official estimators were required
 
 
 class Scorer(Protocol):
@@ -22,7 +23,7 @@ class Scorer(Protocol):
     NAME: str
     COLUMNS: tuple[Column, ...]
 
-    def needs(self, evidence: Evidence) -> list[Need]: ...
+    def needs(self, evidence: Evidence, *, compat: bool = False) -> list[Need]: ...
 
     def score(self, evidence: Evidence, *, compat: bool = False) -> list[Score]: ...
 
