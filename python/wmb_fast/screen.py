@@ -53,7 +53,8 @@ class Screen:
 
     def _line(self, p: run.Progress) -> None:
         if not p.rollout:
-            self.err.print(f"{p.total} rollout{'s' if p.total != 1 else ''} to score")
+            what = "worlds to render" if p.how == "rendering" else f"rollout{'s' if p.total != 1 else ''} to score"
+            self.err.print(f"{p.total} {what}")
             return
         text = Text(f"[{p.done}/{p.total}] ")
         text.append(f"{p.how:6}", style=HOW.get(p.how, ""))
@@ -123,37 +124,37 @@ class Screen:
     def demo(self, shown: Shown) -> None:
         """Worlds by columns: every change that a fault must, or must not, make, with what it did."""
         verdicts = {(v.fault, v.column): v for v in shown.verdicts}
-        table = Table(box=SIMPLE_HEAD, title="One room, one walk, one fault at a time", title_justify="left")
+        title = "One room, walked and turned in as commanded, and with one fault at a time"
+        table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
         table.add_column("world")
         for name in shown.columns:
             table.add_column(name, justify="right", no_wrap=True)
-        for world, row in shown.values.items():
-            table.add_row(world, *(_judged(row[name], verdicts.get((world, name))) for name in shown.columns))
+        for world, row in shown.cells.items():
+            cells = [_judged(row[name], verdicts.get((world, name))) for name in shown.columns]
+            good = not any(fault == world for fault, _ in verdicts)
+            table.add_row(Text(world if good else f"  {world}", style="bold" if good else ""), *cells)
         self.out.print(table)
         self.out.print(
-            "▼ must fall below the good world's   = must stay within 5 points of it   ✓ did so   ✗ did not\n"
-            "A value without a mark may move. All are proxies: the builtin estimators made the evidence.\n",
+            "▼ must fall below the good world above   = must stay within 5 points of it   ✓ it did   ✗ it did not\n"
+            f"A value without a mark may move.   {MISSING} not evaluable there   {NOT_ABOUT} does not apply\n"
+            "All values are proxies: builtin estimators made the evidence. "
+            f"Without a value in any good world, for reasons the scorecard tells: {', '.join(shown.left_out)}.\n",
             style="dim",
         )
         for v in shown.verdicts:
-            if v.must_fall:
-                told = Text("✓ " if v.passed else "✗ ", style="green" if v.passed else "red")
-                told.append(f"{v.fault}: {v.column} {_points(v.good)} → {_points(v.faulty)}", style="default")
+            if v.must_fall or not v.passed:
+                told = Text("✓ " if v.passed else "✗ ", style="green" if v.passed else "bold red")
+                must = "" if v.must_fall else "must not move, "
+                told.append(f"{v.fault:16} {v.column:6} {must}{_points(v.good)} → {_points(v.faulty)}", style="default")
                 self.out.print(told)
-        moved = [v for v in shown.verdicts if not v.must_fall and not v.passed]
-        for v in moved:
-            sentence = f"✗ {v.fault}: {v.column} must not move, {_points(v.good)} → {_points(v.faulty)}"
-            self.out.print(sentence, style="red")
-        if not moved:
-            self.out.print(
-                f"✓ none of the {sum(not v.must_fall for v in shown.verdicts)} values that must not move did"
-            )
-        self.out.print()
+        still = [v for v in shown.verdicts if not v.must_fall]
+        kept = sum(v.passed for v in still)
+        self.out.print(f"{kept} of the {len(still)} values that must not move did not.\n")
         self._places(shown.out)
 
 
-def _judged(value: float | None, verdict: Verdict | None) -> Text:
-    text = Text(_points(value))
+def _judged(cell: Cell, verdict: Verdict | None) -> Text:
+    text = Text(_points(cell.value) if cell.n_total else NOT_ABOUT)
     if verdict is None:
         return Text.assemble(text, "   ")
     mark = f" {'▼' if verdict.must_fall else '='}{'✓' if verdict.passed else '✗'}"

@@ -204,14 +204,7 @@ def _notes(scores: Sequence[Score], rows: Sequence[Row]) -> tuple[str, ...]:
     notes = []
     if any(score.proxy for score in scores):
         notes.append("`~` marks a proxy: an estimator other than the paper's own had a hand in it.")
-    makers: dict[str, set[str]] = {}
-    for maker in (m for score in scores for m in score.estimators):
-        makers.setdefault(maker["role"], set()).add(f"{maker['id']}@{maker['fingerprint'][:8]}")
-    for role in sorted(role for role, names in makers.items() if len(names) > 1):
-        notes.append(f"Not all {role} was made by the same estimator: {', '.join(sorted(makers[role]))}.")
-    decoders = {str(score.provenance["decoder"]) for score in scores if "decoder" in score.provenance}
-    if len(decoders) > 1:
-        notes.append(f"The videos were not decoded by the same decoder: {', '.join(sorted(decoders))}.")
+    notes += _differences(scores)
     cases = {row.model: {s.case or s.rollout for s in scores if s.model == row.model} for row in rows}
     if len({frozenset(c) for c in cases.values()}) > 1:
         notes.append("The models were not scored on the same cases: compare two with --compare, which pairs them.")
@@ -219,3 +212,23 @@ def _notes(scores: Sequence[Score], rows: Sequence[Row]) -> tuple[str, ...]:
     if failed:
         notes.append(f"{failed} rollout{'s' if failed > 1 else ''} could not be scored at all; run.json says why.")
     return tuple(notes)
+
+
+def _differences(scores: Sequence[Score]) -> list[str]:
+    """What the records were not all made with. An estimator may be set otherwise for a model, not within one."""
+    said = []
+    ids: dict[str, set[str]] = {}
+    settings: dict[tuple[str | None, str, str], set[str]] = {}
+    for score in scores:
+        for maker in score.estimators:
+            ids.setdefault(maker["role"], set()).add(maker["id"])
+            settings.setdefault((score.model, maker["role"], maker["id"]), set()).add(maker["fingerprint"])
+    for role in sorted(role for role, names in ids.items() if len(names) > 1):
+        said.append(f"Not all {role} was made by the same estimator: {', '.join(sorted(ids[role]))}.")
+    for role in sorted({role for (_, role, _), prints in settings.items() if len(prints) > 1}):
+        said.append(f"Within a model, {role} was made by more than one version or setting of its estimator.")
+    for name, what in (("decoder", "decoded by"), ("wmb_fast", "scored by wmb-fast")):
+        found = {str(score.provenance[name]) for score in scores if name in score.provenance}
+        if len(found) > 1:
+            said.append(f"Not all rollouts were {what} the same version: {', '.join(sorted(found))}.")
+    return said
