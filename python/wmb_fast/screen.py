@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,16 +16,23 @@ from rich.table import Table
 from rich.text import Text
 
 from . import run
-from .board import MISSING, NOT_ABOUT, Cell, cell_of, value_text
+from .board import MISSING, NOT_ABOUT, Cell, cell_of
 from .board import Table as Board
 from .protocols.record import WHOLE_ROLLOUT, Score, Status
 
-PIPE_WIDTH = 240
 if TYPE_CHECKING:
     from .demo import Shown, Verdict
     from .doctor import Check, Finding
 
-HOW = {"scored": "green", "kept": "cyan", "failed": "red", "rendered": "blue"}
+PIPE_WIDTH = 240
+COLOURS = {"scored": "green", "kept": "cyan", "failed": "red", "rendered": "blue"}
+BEGINNINGS = {"rendering": ("world to render", "worlds to render"), "begun": ("rollout to score", "rollouts to score")}
+KINDS = {
+    "failed": Status.ERROR,
+    "missing evidence": Status.MISSING,
+    "not evaluable by the protocol's own rules": Status.NOT_EVALUABLE,
+}
+Row = tuple[Text, Sequence[Text]]
 
 
 class Screen:
@@ -40,69 +48,80 @@ class Screen:
         if not self.err.is_terminal:
             yield self._line
             return
-        columns = (BarColumn(bar_width=30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-        with Progress(*columns, console=self.err, transient=True) as bar:
+        parts = (BarColumn(bar_width=30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+        with Progress(*parts, console=self.err, transient=True) as bar:
             task = bar.add_task("looking for rollouts", total=None)
 
             def step(p: run.Progress) -> None:
-                bar.update(task, completed=p.done, total=p.total, description=p.rollout or "scoring")
+                bar.update(task, completed=p.done, total=p.total, description=f"{p.rollout} {p.how}")
                 if p.how == "failed" or p.notes:
                     self._line(p)
 
             yield step
 
     def _line(self, p: run.Progress) -> None:
-        if not p.rollout:
-            what = "worlds to render" if p.how == "rendering" else f"rollout{'s' if p.total != 1 else ''} to score"
-            self.err.print(f"{p.total} {what}")
+        if p.how in BEGINNINGS:
+            self.err.print(f"{p.total} {BEGINNINGS[p.how][p.total != 1]}")
             return
         text = Text(f"[{p.done}/{p.total}] ")
-        text.append(f"{p.how:6}", style=HOW.get(p.how, ""))
+        text.append(f"{p.how:6}", style=COLOURS.get(p.how, ""))
         text.append(f" {p.rollout}")
         self.err.print(text)
         for note in p.notes:
-            self.err.print(Text(f"        {note}"), style="yellow")
+            self.err.print(Text(f"        {note}", style="yellow"), soft_wrap=True)
 
     def outcome(self, outcome: run.Outcome) -> None:
         """A table a protocol: rollouts by columns, then what is missing and why, then where everything lies."""
-        for table in outcome.tables:
-            self._protocol(table, [s for s in outcome.scores if s.protocol == table.protocol])
+        for board in outcome.tables:
+            self._protocol(board, [s for s in outcome.scores if s.protocol == board.protocol])
         self._places(outcome.out)
         if not outcome.complete:
-            self.out.print("Something could not be scored; see above and run.json.", style="yellow")
+            self.out.print("Something could not be scored: see above, and run.json.", style="yellow")
 
     def _places(self, out: Path) -> None:
         self.out.print(f"scorecard    {out / 'scorecard.jsonl'}", soft_wrap=True)
         self.out.print(f"leaderboard  {out / 'board.md'}", soft_wrap=True)
 
     def _protocol(self, board: Board, scores: Sequence[Score]) -> None:
-        rollouts = _grouped(scores)
+        rollouts: dict[str, list[Score]] = {}
+        for score in scores:
+            rollouts.setdefault(score.rollout, []).append(score)
         cells = {
-            name: {c.name: cell_of(c, {name: records}) for c in board.columns} for name, records in rollouts.items()
+            rollout: [cell_of(column, {rollout: records}) for column in board.columns]
+            for rollout, records in rollouts.items()
         }
-        shown = [c.name for c in board.columns if any(row[c.name].value is not None for row in cells.values())]
-        table = Table(
-            box=SIMPLE_HEAD, title=f"{board.protocol}{' (compat)' if board.compat else ''}", title_justify="left"
-        )
-        table.add_column("rollout", overflow="fold")
-        for name in shown:
-            table.add_column(name, justify="right", no_wrap=True)
-        for rollout, row in cells.items():
-            table.add_row(rollout, *(_shown(row[name]) for name in shown))
-        self.out.print(table)
-        self.out.print(f"~ proxy estimator   {MISSING} missing, see below   {NOT_ABOUT} does not apply", style="dim")
-        self._missing(scores, len(rollouts))
+        kept = [i for i in range(len(board.columns)) if any(row[i].value is not None for row in cells.values())]
+        rows = [(Text(rollout), [_shown(row[i]) for i in kept]) for rollout, row in cells.items()]
+        title = f"{board.protocol}{' (compat)' if board.compat else ''}"
+        self._table(title, "rollout", rows, [board.columns[i].name for i in kept])
+        self.out.print(f"~ proxy estimator   {MISSING} no value, see below   {NOT_ABOUT} does not apply", style="dim")
+        self._missing([s for s in scores if s.value is None], len(rollouts))
 
-    def _missing(self, scores: Sequence[Score], n_rollouts: int) -> None:
-        empty = [s for s in scores if s.value is None]
-        for title, statuses in (
-            ("failed", (Status.ERROR,)),
-            ("missing evidence", (Status.MISSING,)),
-            ("not evaluable by the protocol's own rules", (Status.NOT_EVALUABLE,)),
-        ):
-            groups = _by_reason([s for s in empty if s.status in statuses])
+    def _table(self, title: str, head: str, rows: Sequence[Row], columns: Sequence[str]) -> None:
+        """A table, in as many pieces one below the other as the width asks for."""
+        widths = [max([len(c), *(cells[i].cell_len for _, cells in rows)]) + 3 for i, c in enumerate(columns)]
+        names = max([len(head), *(name.cell_len for name, _ in rows)]) + 3
+        room = self.out.width - min(names, self.out.width // 2) - 2
+        stops = [0]
+        while stops[-1] < len(columns) or len(stops) == 1:
+            stop = stops[-1] + 1
+            while stop < len(columns) and sum(widths[stops[-1] : stop + 1]) <= room:
+                stop += 1
+            stops.append(stop)
+        for first, stop in itertools.pairwise(stops):
+            table = Table(box=SIMPLE_HEAD, title=None if first else title, title_justify="left", padding=(0, 1))
+            table.add_column(head, overflow="fold")
+            for column in columns[first:stop]:
+                table.add_column(column, justify="right", no_wrap=True)
+            for name, cells in rows:
+                table.add_row(name, *cells[first:stop])
+            self.out.print(table)
+
+    def _missing(self, empty: Sequence[Score], n_rollouts: int) -> None:
+        for kind, status in KINDS.items():
+            groups = _by_reason([s for s in empty if s.status is status])
             if groups:
-                self.out.print(f"\n{title}", style="bold")
+                self.out.print(f"\n{kind}", style="bold")
             for (reason, where), metrics in groups.items():
                 told = Text(f"  {', '.join('everything' if m == WHOLE_ROLLOUT else m for m in metrics)}: {reason}  ")
                 told.append(f"[{_some(where, n_rollouts)}]", style="dim")
@@ -111,7 +130,7 @@ class Screen:
 
     def doctor(self, findings: Sequence[Finding], checks: Sequence[Check]) -> None:
         """Facts, then questions with known answers."""
-        width = max(len(f.name) for f in findings)
+        width = max(len(finding.name) for finding in findings)
         for finding in findings:
             text = Text(f"{finding.name:{width}}  ", style="bold")
             text.append(finding.text, style="not bold red" if finding.wrong else "not bold")
@@ -124,21 +143,18 @@ class Screen:
     def demo(self, shown: Shown) -> None:
         """Worlds by columns: every change that a fault must, or must not, make, with what it did."""
         verdicts = {(v.fault, v.column): v for v in shown.verdicts}
-        title = "One room, walked and turned in as commanded, and with one fault at a time"
-        table = Table(box=SIMPLE_HEAD, title=title, title_justify="left")
-        table.add_column("world")
-        for name in shown.columns:
-            table.add_column(name, justify="right", no_wrap=True)
+        rows = []
         for world, row in shown.cells.items():
-            cells = [_judged(row[name], verdicts.get((world, name))) for name in shown.columns]
             good = not any(fault == world for fault, _ in verdicts)
-            table.add_row(Text(world if good else f"  {world}", style="bold" if good else ""), *cells)
-        self.out.print(table)
+            name = Text(world if good else f"  {world}", style="bold" if good else "")
+            rows.append((name, [_judged(row[column], verdicts.get((world, column))) for column in shown.columns]))
+        title = "One room, walked and turned in as commanded, and with one fault at a time"
+        self._table(title, "world", rows, shown.columns)
         self.out.print(
-            "▼ must fall below the good world above   = must stay within 5 points of it   ✓ it did   ✗ it did not\n"
-            f"A value without a mark may move.   {MISSING} not evaluable there   {NOT_ABOUT} does not apply\n"
-            "All values are proxies: builtin estimators made the evidence. "
-            f"Without a value in any good world, for reasons the scorecard tells: {', '.join(shown.left_out)}.\n",
+            "▼ must fall below the good world above   = must stay within 5 points of it\n"
+            f"✓ it did   ✗ it did not   no mark: may move   {MISSING} not evaluable   {NOT_ABOUT} does not apply\n"
+            "All values are proxies: builtin estimators made the evidence.\n"
+            f"Without a value in the good worlds, the scorecard says why: {', '.join(shown.left_out)}.\n",
             style="dim",
         )
         for v in shown.verdicts:
@@ -147,42 +163,34 @@ class Screen:
                 must = "" if v.must_fall else "must not move, "
                 told.append(f"{v.fault:16} {v.column:6} {must}{_points(v.good)} → {_points(v.faulty)}", style="default")
                 self.out.print(told)
-        still = [v for v in shown.verdicts if not v.must_fall]
-        kept = sum(v.passed for v in still)
-        self.out.print(f"{kept} of the {len(still)} values that must not move did not.\n")
+        still = [v.passed for v in shown.verdicts if not v.must_fall]
+        self.out.print(f"{sum(still)} of the {len(still)} values that must not move did not.\n")
         self._places(shown.out)
+
+
+def _console(*, stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False, emoji=False, markup=False)
+    if not console.is_terminal:
+        console.width = PIPE_WIDTH
+    return console
+
+
+def _shown(cell: Cell) -> Text:
+    if cell.value is None:
+        return Text(MISSING if cell.n_total else NOT_ABOUT, style="yellow" if cell.n_total else "dim")
+    return Text(f"{'~' if cell.proxy else ''}{cell.value:.1f}")
 
 
 def _judged(cell: Cell, verdict: Verdict | None) -> Text:
     text = Text(_points(cell.value) if cell.n_total else NOT_ABOUT)
     if verdict is None:
-        return Text.assemble(text, "   ")
+        return text.append("   ")
     mark = f" {'▼' if verdict.must_fall else '='}{'✓' if verdict.passed else '✗'}"
     return text.append(mark, style="green" if verdict.passed else "bold red")
 
 
 def _points(value: float | None) -> str:
     return MISSING if value is None else f"{value:.1f}"
-
-
-def _console(*, stderr: bool) -> Console:
-    console = Console(stderr=stderr, highlight=False, emoji=False, markup=False)
-    if not console.is_terminal:
-        console = Console(stderr=stderr, highlight=False, emoji=False, markup=False, width=PIPE_WIDTH)
-    return console
-
-
-def _grouped(scores: Sequence[Score]) -> dict[str, list[Score]]:
-    grouped: dict[str, list[Score]] = {}
-    for score in scores:
-        grouped.setdefault(score.rollout, []).append(score)
-    return grouped
-
-
-def _shown(cell: Cell) -> Text:
-    if cell.value is not None:
-        return Text(value_text(cell), style="" if cell.n_total == cell.n_used else "yellow")
-    return Text(value_text(cell), style="yellow" if cell.n_total else "dim")
 
 
 def _by_reason(scores: Sequence[Score]) -> Mapping[tuple[str, tuple[str, ...]], Sequence[str]]:
