@@ -31,7 +31,8 @@ FLOORS: dict[str, set[str]] = {
     "oracles": {"_walls", "ops", "reference", "rollout", "protocols", "board"},
     "doctor": {"_walls", "ops", "rollout", "estimators", "world", "evidence", "run"},
     "demo": {"_walls", "ops", "rollout", "world", "protocols", "run", "board"},
-    "cli": {
+    "screen": {"protocols", "board", "run", "doctor", "demo"},
+    "commands": {
         "_walls",
         "ops",
         "rollout",
@@ -43,7 +44,10 @@ FLOORS: dict[str, set[str]] = {
         "run",
         "doctor",
         "demo",
+        "screen",
     },
+    "cli": {"_walls", "commands"},
+    "__main__": {"cli"},
     "__init__": {"_walls", "ops", "reference"},
 }
 

@@ -26,7 +26,16 @@ SENTENCES: dict[str, tuple[int, str]] = {
         DEGENERATE,
         "the target has zero spread: the rotation is undetermined and the scale is zero",
     ),
+    "uncorrelated": (DEGENERATE, "source and target do not vary together: the rotation is undetermined"),
     "rank_one": (DEGENERATE, "the points lie on a line: the rotation about it is undetermined"),
+    "mirrored": (
+        DEGENERATE,
+        "the target mirrors the source, and more than one rotation is as good: the rotation is undetermined",
+    ),
+    "coarse_coordinates": (
+        DEGENERATE,
+        "the extent is under 1000 floating-point steps of the coordinates: take the offset off, or use float64",
+    ),
     "not_finite": (MISSING, "every item is masked or not finite"),
     "no_pairs": (MISSING, "no pair of poses satisfies the pair selection"),
     "no_samples": (MISSING, "there are no samples"),

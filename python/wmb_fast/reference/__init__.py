@@ -5,4 +5,25 @@ from .cosine import cosine_matrix, cosine_pairs
 from .flow import flow_channels, parallax_split
 from .match import mutual_matches, nearest
 
-__all__ = ["cosine_matrix", "cosine_pairs", "flow_channels", "mutual_matches", "nearest", "parallax_split"]
+__all__ = [
+    "Alignment",
+    "ErrorStats",
+    "PoseErrors",
+    "Sim3",
+    "align_trajectory",
+    "ape",
+    "associate",
+    "ate",
+    "cosine_matrix",
+    "cosine_pairs",
+    "deviation",
+    "flow_channels",
+    "interpolate_positions",
+    "mutual_matches",
+    "nearest",
+    "parallax_split",
+    "path_length",
+    "rotation_angle_deg",
+    "rpe",
+    "umeyama",
+]

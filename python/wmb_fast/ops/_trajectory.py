@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the trajectory ops share: batches of pairs of trajectories in any of their forms, and the records they return."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._walls.arrays import FLOATS, MASKS, Array, ArrayLike, Call, is_tensor, take
+from .._walls.checks import same_shape, shape_text, trailing
+from .._walls.errors import ArgumentError, bad_type, bad_value
+from .._walls.records import DEGENERATE, MISSING, OK, Record, code, status_of
+
+POINTS: tuple[int | str, ...] = ("N", 3)
+POSES: tuple[int | str, ...] = ("N", 4, 4)
+FIT_ROW, STATISTICS_ROW = 16, 8  # csrc/cpu/trajectories.h
+REFUSED = 0.1  # csrc/core/rotation.h: kRefuseAbove
+Trajectories = ArrayLike | Sequence[ArrayLike]
+
+
+@dataclass(frozen=True, eq=False)
+class Sim3(Record):
+    """A similarity transform, ``target = scale * rotation @ source + translation``.
+
+    Attributes:
+        rotation: (..., 3, 3), determinant +1; NaN where nothing determines it.
+        translation: (..., 3); NaN where the rotation or the scale is.
+        scale: (...); 1 where it was not asked for.
+        rmse: (...) root mean square distance of the points it was fitted to, after what was applied of it.
+        rank: (...) int64: of the covariance; -1 where nothing was fitted.
+    """
+
+    rotation: Any
+    translation: Any
+    scale: Any
+    rmse: Any
+    rank: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment(Record):
+    """An aligned trajectory.
+
+    Attributes:
+        poses: The estimate, moved onto the reference, in the form it was given in; ``None`` in the records of errors.
+        sim3: What was fitted. For ``mode="scale"`` the whole Sim(3), of which the scale alone was applied.
+    """
+
+    poses: Any
+    sim3: Sim3
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorStats(Record):
+    """Errors and their statistics over the ``n`` of them that are not missing.
+
+    Attributes:
+        rmse, mean, median, std, min, max, sse: (...) in the errors' unit, sse in its square; std is the population's.
+        errors: (..., N), NaN where a pose or a pair does not count.
+        n: (...) int64.
+        alignment: What was done to the estimate first.
+        deviation: (...) the largest max |R'R - I| of the rotations that were used; 0 where none was.
+    """
+
+    rmse: Any
+    mean: Any
+    median: Any
+    std: Any
+    min: Any
+    max: Any
+    sse: Any
+    errors: Any
+    n: Any
+    alignment: Alignment
+    deviation: Any
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs of trajectories as the core takes them: flat arrays, and where the items lie in them.
+
+    ``data`` are the flat arrays by name, ``each`` is the room of an item in poses, ``starts`` and ``lengths`` are None
+    where the items are all of that size and follow each other.
+    """
+
+    op: str
+    call: Call
+    names: tuple[str, str]
+    dtype: np.dtype[Any]
+    data: Mapping[str, Array]
+    tail: tuple[int, ...]
+    shape: tuple[int, ...]
+    n: int
+    each: int
+    starts: Array | None
+    lengths: Array | None
+    mask: Array | None
+
+    @property
+    def is_list(self) -> bool:
+        return self.starts is not None
+
+    @property
+    def room(self) -> int:
+        """The poses of the flat arrays."""
+        return self.data[self.names[0]].size // int(np.prod(self.tail))
+
+    def sizes(self) -> Array:
+        """(n,) the poses of each item."""
+        return np.full(self.n, self.each, np.int64) if self.lengths is None else self.lengths
+
+    def begins(self) -> Array:
+        """(n,) where each item begins, in poses."""
+        return np.arange(self.n, dtype=np.int64) * self.each if self.starts is None else self.starts
+
+    def layout(self) -> tuple[Any, ...]:
+        """What every function of the core is told of the items."""
+        return self.n, self.each, self.starts, self.lengths, self.mask
+
+    def empty(self) -> Array:
+        """Room for one number a pose; NaN where the core will not write."""
+        return np.empty(self.room) if self.lengths is None or self.is_list else np.full(self.room, np.nan)
+
+    def item(self, i: int) -> tuple[list[Array], Array | None]:
+        """One pair of trajectories, and its mask."""
+        begin, size = int(self.begins()[i]), int(self.sizes()[i])
+        rows = slice(begin, begin + size)
+        pair = [self.data[name].reshape(-1, *self.tail)[rows] for name in self.names]
+        return pair, None if self.mask is None else self.mask[rows].astype(bool)
+
+    def per_item(self, values: Array) -> Any:
+        """(n, ...) as the caller gets it."""
+        return self.call.give(values.reshape(self.shape + values.shape[1:]))
+
+    def floats(self, values: Array) -> Any:
+        """The same in the dtype of the trajectories."""
+        return self.per_item(values.astype(self.dtype, copy=False))
+
+    def per_pose(self, flat: Array, tail: tuple[int, ...] = ()) -> Any:
+        """Numbers a pose, in the caller's form and dtype."""
+        rows = flat.astype(self.dtype, copy=False).reshape(self.room, *tail)
+        if self.is_list:
+            return [self.call.give(rows[b : b + s]) for b, s in zip(self.begins(), self.sizes(), strict=True)]
+        return self.call.give(rows.reshape(*self.shape, self.each, *tail))
+
+    def status(self, codes: Array) -> tuple[Any, Array]:
+        codes = codes.reshape(self.shape)
+        return status_of(self.call, codes), codes
+
+
+def batch_of(
+    op: str,
+    pair: Mapping[str, Trajectories],
+    tails: Sequence[tuple[int | str, ...]],
+    mask: Trajectories | None,
+    lengths: ArrayLike | Sequence[int] | None,
+    weights: Trajectories | None = None,
+) -> Batch:
+    """Checks a pair of (batches of) trajectories, and what goes with each pose, and lays them out for the core."""
+    dtypes = {**dict.fromkeys(pair, FLOATS), "mask": MASKS, "weights": FLOATS}
+    call, taken = take(op, {**pair, "mask": mask, "weights": weights}, dtypes=dtypes)
+    first, second = pair
+    names = (first, second)
+    lists = [name for name, value in taken.items() if isinstance(value, list)]
+    if lists:
+        return _joined(op, call, names, taken, tails, lengths)
+    estimate = taken[first]
+    tail = _tail_of(op, first, estimate, tails)
+    same_shape(op, second, taken[second], first, estimate)
+    shape, each = estimate.shape[: -len(tail)], estimate.shape[-len(tail)]
+    if each == 0:
+        raise bad_value(op, first, "hold at least one pose" if len(tail) == 3 else "hold at least one point", "none")
+    for name in ("mask", "weights"):
+        if taken[name] is not None and taken[name].shape != (*shape, each):
+            raise bad_value(op, name, f"have shape {(*shape, each)}", shape_text(taken[name]))
+    sizes = None if lengths is None else _lengths_of(op, lengths, shape, each)
+    data = {name: taken[name].reshape(-1) for name in (*names, "weights") if taken[name] is not None}
+    flags = None if taken["mask"] is None else taken["mask"].reshape(-1).view(np.uint8)
+    n = estimate.size // (each * (3 if len(tail) == 2 else 16))
+    numbers = tuple(int(size) for size in tail[1:])
+    return Batch(op, call, names, estimate.dtype, data, numbers, shape, n, each, None, sizes, flags)
+
+
+def _tail_of(op: str, name: str, array: Array, tails: Sequence[tuple[int | str, ...]]) -> tuple[int | str, ...]:
+    """Which of the accepted last axes an array has."""
+    for tail in tails:
+        if array.ndim >= len(tail) and array.shape[len(tail) * -1 + 1 :] == tail[1:]:
+            return tail
+    trailing(op, name, array, tails[0])
+    raise AssertionError("trailing must have refused")
+
+
+def _lengths_of(op: str, lengths: ArrayLike | Sequence[int], shape: tuple[int, ...], each: int) -> Array:
+    sizes = np.asarray(lengths.numpy() if is_tensor(lengths) else lengths)
+    if not np.issubdtype(sizes.dtype, np.integer):
+        raise bad_type(op, "lengths", "hold integers", sizes.dtype)
+    if not shape or sizes.shape != shape:
+        raise bad_value(op, "lengths", f"have the batch's shape {shape or '(B,)'}", shape_text(sizes))
+    if sizes.size and (sizes.min() < 0 or sizes.max() > each):
+        raise bad_value(op, "lengths", f"lie between 0 and {each}", f"{sizes.min()} to {sizes.max()}")
+    return np.ascontiguousarray(sizes.reshape(-1), dtype=np.int64)
+
+
+def _joined(
+    op: str,
+    call: Call,
+    names: tuple[str, str],
+    taken: Mapping[str, Any],
+    tails: Sequence[tuple[int | str, ...]],
+    lengths: object,
+) -> Batch:
+    """A batch given as lists, joined end to end."""
+    if lengths is not None:
+        raise bad_value(op, "lengths", "be None when the trajectories are lists", "lengths")
+    lists = {name: value for name, value in taken.items() if value is not None}
+    items = lists[names[0]]
+    for name, value in lists.items():
+        if not isinstance(value, list):
+            raise bad_type(op, name, "be a list like the trajectories", "one array")
+        if not isinstance(items, list):
+            raise bad_type(op, names[0], f"be a list like {name}", "one array")
+        if len(value) != len(items):
+            raise bad_value(op, name, f"have as many items as {names[0]} ({len(items)})", len(value))
+    if not items:
+        raise bad_value(op, names[0], "hold at least one trajectory", "an empty list")
+    tail = _tail_of(op, f"{names[0]}[0]", items[0], tails)
+    for i, item in enumerate(items):
+        if item.ndim != len(tail) or item.shape[1:] != tail[1:]:
+            raise bad_value(op, f"{names[0]}[{i}]", f"have shape {tail}", shape_text(item))
+        same_shape(op, f"{names[1]}[{i}]", lists[names[1]][i], f"{names[0]}[{i}]", item)
+        for name in ("mask", "weights"):
+            if name in lists and lists[name][i].shape != item.shape[:1]:
+                raise bad_value(op, f"{name}[{i}]", f"have shape {item.shape[:1]}", shape_text(lists[name][i]))
+    joined = {name: np.concatenate(value).reshape(-1) for name, value in lists.items()}
+    sizes = np.array([len(item) for item in items], dtype=np.int64)
+    data = {name: value for name, value in joined.items() if name != "mask"}
+    flags = joined["mask"].view(np.uint8) if "mask" in joined else None
+    numbers = tuple(int(size) for size in tail[1:])
+    n, starts = len(items), np.cumsum(sizes) - sizes
+    return Batch(op, call, names, items[0].dtype, data, numbers, (n,), n, 0, starts, sizes, flags)
+
+
+def sim3_of(batch: Batch, fits: Array) -> Sim3:
+    """The record of rows of fits."""
+    status, codes = batch.status(fits[:, 15].astype(np.uint8))
+    return Sim3(
+        status,
+        codes,
+        batch.floats(fits[:, :9].reshape(-1, 3, 3)),
+        batch.floats(fits[:, 9:12]),
+        batch.floats(fits[:, 12]),
+        batch.floats(fits[:, 13]),
+        batch.per_item(fits[:, 14].astype(np.int64)),
+    )
+
+
+def alignment_of(batch: Batch, sim3: Sim3, poses: Any = None) -> Alignment:
+    """The record of an alignment: degenerate where its fit is, missing where there was nothing to fit."""
+    nothing = sim3._codes == code("not_finite")
+    status = np.where(sim3._codes == code("ok"), OK, np.where(nothing, MISSING, DEGENERATE)).astype(np.uint8)
+    return Alignment(batch.call.give(status), sim3._codes, poses, sim3)
+
+
+def stats_of(
+    batch: Batch, statistics: Array, errors: Any, alignment: Alignment, deviation: Array, otherwise: str
+) -> ErrorStats:
+    """The record of rows of statistics; ``otherwise`` is why there is no error where the alignment does not say it."""
+    counts = statistics[:, 7].astype(np.int64)
+    none = (counts == 0).reshape(batch.shape)
+    codes = np.where(none & (alignment._codes == code("ok")), code(otherwise), alignment._codes).astype(np.uint8)
+    status = np.where(none, MISSING, np.where(codes == code("ok"), OK, DEGENERATE)).astype(np.uint8)
+    seven = [batch.floats(statistics[:, k]) for k in range(7)]
+    return ErrorStats(
+        batch.call.give(status),
+        codes,
+        *seven,
+        errors,
+        batch.per_item(counts),
+        alignment,
+        batch.floats(deviation),
+    )
+
+
+def refuse(batch: Batch, refused: Sequence[int]) -> None:
+    """Raises for the first matrix that is no pose, if there is one."""
+    for name, at in zip(batch.names, refused, strict=True):
+        if at < 0:
+            continue
+        pose = batch.data[name].reshape(-1, 4, 4)[at]
+        item = int(np.searchsorted(batch.begins(), at, side="right")) - 1
+        where = f"[{item}][{at - int(batch.begins()[item])}]"
+        if not batch.is_list:
+            where = str([int(k) for k in np.unravel_index(at, (*batch.shape, batch.each))])
+        if np.abs(pose[3] - [0, 0, 0, 1]).max() > 1e-6:
+            raise bad_value(batch.op, name, "hold poses with the last row 0 0 0 1", f"{pose[3].tolist()} at {where}")
+        raise not_a_rotation(batch.op, name, pose[:3, :3], where)
+
+
+def not_a_rotation(op: str, name: str, matrix: Array, where: str) -> ArgumentError:
+    """The refusal of a matrix that is not nearly a rotation."""
+    m = matrix.astype(np.float64)
+    off = np.abs(m.T @ m - np.eye(3)).max()
+    got = f"a matrix that is not a rotation (det={np.linalg.det(m):.4g}, max |R'R - I|={off:.3g}) at {where}"
+    return bad_value(op, name, f"hold rotations to within max |R'R - I| = {REFUSED}", got)
