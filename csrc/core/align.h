@@ -4,8 +4,8 @@
 // where s_k, u_k, v_k decompose the covariance (1/n) sum (y - mean y)(x - mean x)'
 // (Umeyama, IEEE PAMI 13(4), 1991, eq. 34-43; his S is the sign of our s3).
 //
-// Sums are taken about the first point, so an offset of any size costs nothing: that point is one of the set, hence
-// the square of its distance from the mean is at most n times the variance, and one pass is enough.
+// Sums are taken about the first point, so an offset of any size costs nothing: that point is one of the set,
+// hence the square of its distance from the mean is at most n times the variance, and one pass is enough.
 #pragma once
 
 #include "core/reason.h"
@@ -37,7 +37,8 @@ struct Residual {
 
 // A singular value below this share of the largest one counts as zero; on lengths that is a share of 1e-6.
 constexpr double kRankTolerance = 1e-12;
-// A spread of at most this many floating-point steps of the coordinates is rounding noise: the points stand still.
+// A spread of at most this many floating-point steps of the coordinates is rounding noise: the points stand
+// still.
 constexpr double kNoiseSteps = 1.0;
 // A spread of at most this many is coarse: the answer has lost most of its digits.
 constexpr double kCoarseSteps = 1000.0;
@@ -78,16 +79,17 @@ WMB_HD inline bool is_coarse(const Moments& m, const Spread& s, double epsilon) 
   return is_coarse(s.var_x, m.origin_x, epsilon) || is_coarse(s.var_y, m.origin_y, epsilon);
 }
 
-// The rotation by the least angle that takes one unit vector to another: a half turn about `from`, then one about
-// the bisector. Opposite vectors have no bisector; any axis across them will do, and this one is always the same.
+// The rotation by the least angle that takes one unit vector to another: a half turn about `from`, then one
+// about the bisector. Opposite vectors have no bisector; any axis across them will do, and this one is always
+// the same.
 WMB_HD inline Mat3<double> least_rotation(const Vec3<double>& from, const Vec3<double>& to) {
   Vec3<double> middle = from + to;
   double length = norm(middle);
   if (length < 1e-8) {
     double ax = absolute(from.x), ay = absolute(from.y), az = absolute(from.z);
-    Vec3<double> axis = ax <= ay && ax <= az   ? Vec3<double>{1, 0, 0}
-                        : ay <= az             ? Vec3<double>{0, 1, 0}
-                                               : Vec3<double>{0, 0, 1};
+    Vec3<double> axis = ax <= ay && ax <= az ? Vec3<double>{1, 0, 0}
+                        : ay <= az           ? Vec3<double>{0, 1, 0}
+                                             : Vec3<double>{0, 0, 1};
     middle = cross(from, axis);
     length = norm(middle);
   }
@@ -131,12 +133,16 @@ WMB_HD inline void solve_rotation(const Svd3<double>& d, double var_x, double va
   out.reason = d.s2 + d.s3 <= least ? Reason::mirrored : Reason::ok;
 }
 
-// The transform of one problem from its spread and the decomposition of its covariance. `epsilon` is that of the
-// points' own type. Without a determined rotation and scale both are NaN; `count` is the number of points.
-WMB_HD inline Sim3 solve(const Moments& m, const Spread& s, const Svd3<double>& d, double count, double epsilon,
-                         bool with_scale) {
+// The transform of one problem from its spread and the decomposition of its covariance. `epsilon` is that of
+// the points' own type. Without a determined rotation and scale both are NaN; `count` is the number of
+// points.
+WMB_HD inline Sim3 solve(const Moments& m, const Spread& s, const Svd3<double>& d, double count,
+                         double epsilon, bool with_scale) {
   const double nan = std::nan("");
-  Sim3 out{{{nan, nan, nan, nan, nan, nan, nan, nan, nan}}, {nan, nan, nan}, with_scale ? nan : 1.0, 0,
+  Sim3 out{{{nan, nan, nan, nan, nan, nan, nan, nan, nan}},
+           {nan, nan, nan},
+           with_scale ? nan : 1.0,
+           0,
            Reason::ok};
   if (!(count >= 1.0)) {
     out.reason = Reason::not_finite;
@@ -161,8 +167,8 @@ WMB_HD inline Sim3 solve(const Moments& m, const Spread& s, const Svd3<double>& 
   return out;
 }
 
-// The residual of the best transform there is: where the rotation or scale is missing, the source has no extent, and
-// its point lies on the target's mean whatever they are.
+// The residual of the best transform there is: where the rotation or scale is missing, the source has no
+// extent, and its point lies on the target's mean whatever they are.
 WMB_HD inline Residual residual_of(const Sim3& fit, const Moments& m, const Spread& s) {
   Residual r;
   bool known = fit.scale == fit.scale && fit.rotation.m[0] == fit.rotation.m[0];

@@ -93,6 +93,8 @@ WMB_HD inline Mat3<T> operator*(T s, const Mat3<T>& a) {
 
 WMB_HD inline Mat3<double> identity3() { return {{1, 0, 0, 0, 1, 0, 0, 0, 1}}; }
 
-WMB_HD inline double determinant(const Mat3<double>& a) { return dot(cross(row(a, 0), row(a, 1)), row(a, 2)); }
+WMB_HD inline double determinant(const Mat3<double>& a) {
+  return dot(cross(row(a, 0), row(a, 1)), row(a, 2));
+}
 
 }  // namespace wmb

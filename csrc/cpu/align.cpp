@@ -102,7 +102,8 @@ namespace {
 
 // Applies y = M (x - from) + shift + to to a point, or a pose and its rotation, whatever its entries are.
 template <typename T>
-void transform(const T* from, std::size_t stride, const Residual& r, const Mat3<double>& rotation, double* to) {
+void transform(const T* from, std::size_t stride, const Residual& r, const Mat3<double>& rotation,
+               double* to) {
   std::size_t step = stride == kPoint ? 1 : 4, at = stride == kPoint ? 0 : 3;
   Vec3<double> x{static_cast<double>(from[at]), static_cast<double>(from[at + step]),
                  static_cast<double>(from[at + 2 * step])};
@@ -123,15 +124,16 @@ void transform(const T* from, std::size_t stride, const Residual& r, const Mat3<
 Mat3<double> orientation_of(const Problem& p, Align align) {
   const double nan = std::nan("");
   if (align == Align::scale || align == Align::none) return identity3();
-  bool open = align != Align::origin && p.fit.reason != Reason::ok && p.fit.reason != Reason::coarse_coordinates;
+  bool open =
+      align != Align::origin && p.fit.reason != Reason::ok && p.fit.reason != Reason::coarse_coordinates;
   return open ? nan * identity3() : p.fit.rotation;
 }
 
 }  // namespace
 
 template <typename T>
-Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitOptions& options, double* aligned,
-                         double* fits) {
+Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitOptions& options,
+                         double* aligned, double* fits) {
   Refusals refusals;
   bool is_pose = tracks.stride == kPose;
   for_groups(items.n, [&](std::size_t first, std::size_t count, Problem* problems) {
@@ -160,7 +162,8 @@ Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitO
         if (checked[i].check.project)
           transform(checked[i].est.data() + kPose * k, kPose, p.residual, turn, to + kPose * k);
         else
-          transform(checked[i].tracks.est + tracks.stride * k, tracks.stride, p.residual, turn, to + tracks.stride * k);
+          transform(checked[i].tracks.est + tracks.stride * k, tracks.stride, p.residual, turn,
+                    to + tracks.stride * k);
       }
     }
   });
@@ -169,13 +172,13 @@ Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitO
 
 namespace {
 
-void pose_errors(const Tracks<double>& t, std::size_t n, const Problem& p, const Mat3<double>& turn, Relation relation,
-                 bool polish, double* errors) {
+void pose_errors(const Tracks<double>& t, std::size_t n, const Problem& p, const Mat3<double>& turn,
+                 Relation relation, bool polish, double* errors) {
   trajectory_kernels().pose_errors({t.est, t.ref}, n, p.residual, turn, relation, polish, errors);
 }
 
-void pose_errors(const Tracks<float>& t, std::size_t n, const Problem& p, const Mat3<double>& turn, Relation relation,
-                 bool polish, double* errors) {
+void pose_errors(const Tracks<float>& t, std::size_t n, const Problem& p, const Mat3<double>& turn,
+                 Relation relation, bool polish, double* errors) {
   trajectory_kernels().pose_errors_f32({t.est, t.ref}, n, p.residual, turn, relation, polish, errors);
 }
 
@@ -183,7 +186,8 @@ bool of_positions(Relation relation) {
   return relation == Relation::translation || relation == Relation::point_distance;
 }
 
-// Distances of an item's points to `errors`, NaN for those left out; returns the sum of squares over the fit's.
+// Distances of an item's points to `errors`, NaN for those left out; returns the sum of squares over the
+// fit's.
 double point_errors(const Problem& p, std::size_t n, std::vector<double>& scratch, double* errors) {
   const auto& kernels = trajectory_kernels();
   if (p.whole) return kernels.distances(p.x, p.y, n, p.n_fit, p.residual, errors);
@@ -200,8 +204,7 @@ void orientation_errors(const CheckedTracks<T>& checked, std::size_t n, const Pr
   const Mat3<double> turn = orientation_of(p, align);
   const PoseCheck& check = checked.check;
   if (check.project)
-    pose_errors(checked.projected(), n, p, turn, relation, check.polish,
-                errors);
+    pose_errors(checked.projected(), n, p, turn, relation, check.polish, errors);
   else
     pose_errors(checked.tracks, n, p, turn, relation, check.polish, errors);
   if (check.plain) return;
@@ -212,8 +215,8 @@ void orientation_errors(const CheckedTracks<T>& checked, std::size_t n, const Pr
 }  // namespace
 
 template <typename T>
-Refused ape(const Tracks<T>& tracks, const Items& items, const FitOptions& options, Relation relation, double* errors,
-            double* deviation, double* statistics, double* fits) {
+Refused ape(const Tracks<T>& tracks, const Items& items, const FitOptions& options, Relation relation,
+            double* errors, double* deviation, double* statistics, double* fits) {
   Refusals refusals;
   const bool points_do = of_positions(relation) && options.align != Align::origin;
   for_groups(items.n, [&](std::size_t first, std::size_t count, Problem* problems) {
@@ -273,12 +276,11 @@ Refused rotation_angles(const T* a, const T* b, std::size_t n, double* angles) {
   return refusals.kept();
 }
 
-#define WMB_INSTANTIATE(T)                                                                                         \
-  template void umeyama<T>(const Tracks<T>&, const Items&, const double*, bool, double*);                 \
-  template Refused align_trajectory<T>(const Tracks<T>&, const Items&, const FitOptions&, double*,                 \
-                                       double*);                                                          \
-  template Refused ape<T>(const Tracks<T>&, const Items&, const FitOptions&, Relation, double*, double*,           \
-                          double*, double*);                                               \
+#define WMB_INSTANTIATE(T)                                                                                   \
+  template void umeyama<T>(const Tracks<T>&, const Items&, const double*, bool, double*);                    \
+  template Refused align_trajectory<T>(const Tracks<T>&, const Items&, const FitOptions&, double*, double*); \
+  template Refused ape<T>(const Tracks<T>&, const Items&, const FitOptions&, Relation, double*, double*,     \
+                          double*, double*);                                                                 \
   template Refused rotation_angles<T>(const T*, const T*, std::size_t, double*);
 WMB_INSTANTIATE(float)
 WMB_INSTANTIATE(double)

@@ -19,8 +19,8 @@ double median_by_selection(double* v, std::size_t n) {
   return 0.5 * (*std::max_element(v, v + middle) + v[middle]);
 }
 
-// Exact, and cheaper than a selection over all: numbers go to equal buckets between the extremes (a monotone map), and
-// a selection over the bucket, or the two, that hold the middle finds them.
+// Exact, and cheaper than a selection over all: numbers go to equal buckets between the extremes (a monotone
+// map), and a selection over the bucket, or the two, that hold the middle finds them.
 double median(const double* e, std::size_t n, double least, double largest, std::vector<double>& scratch) {
   double width = (kBuckets - 1) / (largest - least);
   if (n < 64 || !(width < 1e300)) {

@@ -23,7 +23,8 @@ bool finite(const Moments& m) {
 
 // Points side by side; those that do not count are left out.
 template <typename T>
-void gather(const Tracks<T>& tracks, const std::uint8_t* mask, std::size_t n, std::size_t n_fit, Problem& problem) {
+void gather(const Tracks<T>& tracks, const std::uint8_t* mask, std::size_t n, std::size_t n_fit,
+            Problem& problem) {
   problem.held_x.clear();
   problem.held_y.clear();
   problem.index.clear();
@@ -49,7 +50,8 @@ const double* direct(const float*) { return nullptr; }
 }  // namespace
 
 template <typename T>
-void collect(const Tracks<T>& tracks, const std::uint8_t* mask, std::size_t n, std::int64_t n_fit, Problem& problem) {
+void collect(const Tracks<T>& tracks, const std::uint8_t* mask, std::size_t n, std::int64_t n_fit,
+             Problem& problem) {
   const auto& kernels = trajectory_kernels();
   std::size_t first = n_fit < 0 || static_cast<std::size_t>(n_fit) > n ? n : static_cast<std::size_t>(n_fit);
   if (sizeof(T) == 8 && mask == nullptr && tracks.stride == kPoint && first == n && n > 0) {
@@ -132,15 +134,17 @@ void write_fit(const Problem& problem, double sse, double* row) {
 
 namespace {
 
-void deviations(const double* poses, std::size_t n, double* out) { trajectory_kernels().deviations(poses, n, out); }
+void deviations(const double* poses, std::size_t n, double* out) {
+  trajectory_kernels().deviations(poses, n, out);
+}
 void deviations(const float* poses, std::size_t n, double* out) {
   trajectory_kernels().deviations_f32(poses, n, out);
 }
 
 // Checks a block of poses of one trajectory; `use` is cleared where one cannot be used.
 template <typename T>
-void check_block(const T* poses, std::size_t n, const std::uint8_t* mask, std::int64_t first, std::uint8_t* use,
-                 PoseCheck& check, std::int64_t& refused) {
+void check_block(const T* poses, std::size_t n, const std::uint8_t* mask, std::int64_t first,
+                 std::uint8_t* use, PoseCheck& check, std::int64_t& refused) {
   double deviation[kCheckBlock];
   deviations(poses, n, deviation);
   for (std::size_t k = 0; k < n; ++k) {
@@ -196,10 +200,10 @@ void copy_poses(const T* from, std::size_t n, bool project, std::vector<double>&
   }
 }
 
-#define WMB_INSTANTIATE(T)                                                                               \
-  template void collect<T>(const Tracks<T>&, const std::uint8_t*, std::size_t, std::int64_t, Problem&);  \
-  template void fit_origin<T>(const Tracks<T>&, Problem&);                                               \
-  template PoseCheck check_poses<T>(const Tracks<T>&, const Items&, std::size_t, Refused&);              \
+#define WMB_INSTANTIATE(T)                                                                              \
+  template void collect<T>(const Tracks<T>&, const std::uint8_t*, std::size_t, std::int64_t, Problem&); \
+  template void fit_origin<T>(const Tracks<T>&, Problem&);                                              \
+  template PoseCheck check_poses<T>(const Tracks<T>&, const Items&, std::size_t, Refused&);             \
   template void copy_poses<T>(const T*, std::size_t, bool, std::vector<double>&);
 WMB_INSTANTIATE(float)
 WMB_INSTANTIATE(double)

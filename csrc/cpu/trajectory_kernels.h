@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops of the trajectory ops, in as many compilations as there are instruction sets worth having. All give
-// the same bits: four fixed lanes, no fused multiply-add, sums in a fixed order.
+// The inner loops of the trajectory ops, in as many compilations as there are instruction sets worth having.
+// All give the same bits: four fixed lanes, no fused multiply-add, sums in a fixed order.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ struct PosePairs {
 
 // How two poses of the estimate are compared with two of the reference.
 struct StepOptions {
-  double scale;            // of the estimate
-  Mat3<double> rotation;   // of the estimate; used in the world's frame alone, where it does not cancel
+  double scale;           // of the estimate
+  Mat3<double> rotation;  // of the estimate; used in the world's frame alone, where it does not cancel
   bool world;
   bool polish;
   bool has_extra;
@@ -37,8 +37,8 @@ struct TrajectoryKernels {
   double (*distances)(const double* x, const double* y, std::size_t n, std::size_t n_fit, const Residual& r,
                       double* errors);
   // Absolute errors of n poses.
-  void (*pose_errors)(const PosePairs<double>& poses, std::size_t n, const Residual& r, const Mat3<double>& rotation,
-                      Relation relation, bool polish, double* errors);
+  void (*pose_errors)(const PosePairs<double>& poses, std::size_t n, const Residual& r,
+                      const Mat3<double>& rotation, Relation relation, bool polish, double* errors);
   void (*pose_errors_f32)(const PosePairs<float>& poses, std::size_t n, const Residual& r,
                           const Mat3<double>& rotation, Relation relation, bool polish, double* errors);
   // Relative errors of n pairs of poses: translation, rotation in degrees, and `extra` where asked for.
@@ -48,8 +48,8 @@ struct TrajectoryKernels {
                           const StepOptions& options, double* translation, double* rotation, double* extra);
   // Sums of n numbers: of e, of e e, and of (e - about)^2; the least and the largest.
   void (*sums)(const double* e, std::size_t n, double about, double (&out)[5]);
-  // max |R'R - I| of n poses; NaN where an entry is not finite, -1 where the determinant is negative, -2 where the
-  // last row is not 0 0 0 1.
+  // max |R'R - I| of n poses; NaN where an entry is not finite, -1 where the determinant is negative, -2
+  // where the last row is not 0 0 0 1.
   void (*deviations)(const double* poses, std::size_t n, double* out);
   void (*deviations_f32)(const float* poses, std::size_t n, double* out);
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bodies of cpu/trajectory_kernels.h, compiled once for each instruction set. No std containers, nothing with
-// external linkage but the one table: WMB_TRAJECTORY_TABLE names it.
+// The bodies of cpu/trajectory_kernels.h, compiled once for each instruction set. No std containers, nothing
+// with external linkage but the one table: WMB_TRAJECTORY_TABLE names it.
 #include "cpu/isa/lanes.h"
 #include "cpu/trajectory_kernels.h"
 
@@ -56,7 +56,8 @@ void moments(const double* x, const double* y, std::size_t n, Moments& out) {
     std::memset(&m, 0, sizeof m);
     std::size_t k = begin;
     for (; k + kLanes <= end; k += kLanes) add_points(m, points_at(x + 3 * k), points_at(y + 3 * k), ox, oy);
-    if (k < end) add_points(m, last_points(x + 3 * k, end - k, x), last_points(y + 3 * k, end - k, y), ox, oy);
+    if (k < end)
+      add_points(m, last_points(x + 3 * k, end - k, x), last_points(y + 3 * k, end - k, y), ox, oy);
     for (int i = 0; i < 3; ++i) {
       (&out.x.x)[i] += sum_of(m.x[i]);
       (&out.y.x)[i] += sum_of(m.y[i]);
@@ -167,8 +168,8 @@ inline void store_some(double* to, const Lanes& values, std::size_t count) {
 }
 
 template <typename T>
-void pose_errors(const PosePairs<T>& poses, std::size_t n, const Residual& plain, const Mat3<double>& rotation,
-                 Relation relation, bool polish, double* errors) {
+void pose_errors(const PosePairs<T>& poses, std::size_t n, const Residual& plain,
+                 const Mat3<double>& rotation, Relation relation, bool polish, double* errors) {
   const ResidualLanes r = spread_out(plain);
   const Mat3<Lanes> align = spread_out(rotation);
   for (std::size_t k = 0; k < n; k += kLanes) {
@@ -181,8 +182,8 @@ void pose_errors(const PosePairs<T>& poses, std::size_t n, const Residual& plain
 }
 
 template <typename T>
-void step_errors(const PosePairs<T>& poses, const std::int64_t* pairs, std::size_t n, const StepOptions& options,
-                 double* translation, double* rotation, double* extra) {
+void step_errors(const PosePairs<T>& poses, const std::int64_t* pairs, std::size_t n,
+                 const StepOptions& options, double* translation, double* rotation, double* extra) {
   const Lanes scale(options.scale);
   const Mat3<Lanes> turn = spread_out(options.rotation);
   for (std::size_t k = 0; k < n; k += kLanes) {
@@ -192,7 +193,7 @@ void step_errors(const PosePairs<T>& poses, const std::int64_t* pairs, std::size
       first[lane] = 16 * static_cast<std::size_t>(pairs[2 * pair]);
       second[lane] = 16 * static_cast<std::size_t>(pairs[2 * pair + 1]);
     }
-    auto at = [&](const T* base, const std::size_t(&index)[kLanes]) {
+    auto at = [&](const T* base, const std::size_t (&index)[kLanes]) {
       return load_poses(base + index[0], base + index[1], base + index[2], base + index[3]);
     };
     const Pose<Lanes> est_i = at(poses.est, first), est_j = at(poses.est, second);
@@ -202,7 +203,8 @@ void step_errors(const PosePairs<T>& poses, const std::int64_t* pairs, std::size
     est.p = scale * est.p;
     const Pose<Lanes> e = relative(ref, est);
     const std::size_t here = n - k;
-    const Lanes off = options.world ? norm(scale * (turn * (est_j.p - est_i.p)) - (ref_j.p - ref_i.p)) : norm(e.p);
+    const Lanes off =
+        options.world ? norm(scale * (turn * (est_j.p - est_i.p)) - (ref_j.p - ref_i.p)) : norm(e.p);
     store_some(translation + k, off, here);
     store_some(rotation + k, error_of(e, Relation::rotation_deg, options.polish), here);
     if (!options.has_extra) continue;

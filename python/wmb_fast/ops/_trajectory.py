@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the trajectory ops share: batches of pairs of trajectories in any of their forms, and the records they return."""
+"""What the trajectory ops share: batches of pairs of trajectories in any form, and the records they return."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._walls.arrays import FLOATS, MASKS, Array, ArrayLike, Call, is_tensor, take
+from .._walls.arrays import FLOATS, MASKS, Array, ArrayLike, Call, take
 from .._walls.checks import same_shape, shape_text, trailing
 from .._walls.errors import ArgumentError, bad_type, bad_value
 from .._walls.records import DEGENERATE, MISSING, OK, Record, code, status_of
@@ -194,7 +194,7 @@ def _tail_of(op: str, name: str, array: Array, tails: Sequence[tuple[int | str, 
 
 
 def _lengths_of(op: str, lengths: ArrayLike | Sequence[int], shape: tuple[int, ...], each: int) -> Array:
-    sizes = np.asarray(lengths.numpy() if is_tensor(lengths) else lengths)
+    sizes: Array = np.asarray(lengths)
     if not np.issubdtype(sizes.dtype, np.integer):
         raise bad_type(op, "lengths", "hold integers", sizes.dtype)
     if not shape or sizes.shape != shape:
@@ -272,11 +272,17 @@ def stats_of(
     none = (counts == 0).reshape(batch.shape)
     codes = np.where(none & (alignment._codes == code("ok")), code(otherwise), alignment._codes).astype(np.uint8)
     status = np.where(none, MISSING, np.where(codes == code("ok"), OK, DEGENERATE)).astype(np.uint8)
-    seven = [batch.floats(statistics[:, k]) for k in range(7)]
+    rmse, mean, median, std, least, largest, sse = (batch.floats(statistics[:, k]) for k in range(7))
     return ErrorStats(
         batch.call.give(status),
         codes,
-        *seven,
+        rmse,
+        mean,
+        median,
+        std,
+        least,
+        largest,
+        sse,
         errors,
         batch.per_item(counts),
         alignment,
