@@ -54,7 +54,7 @@ class ErrorStats(NamedTuple):
 
 def usable(*rows: Array) -> Bools:
     """(N,) where every number of every array is finite."""
-    return np.all([np.isfinite(array).reshape(len(array), -1).all(axis=1) for array in rows], axis=0)
+    return np.asarray(np.all([np.isfinite(array).reshape(len(array), -1).all(axis=1) for array in rows], axis=0))
 
 
 def umeyama(
