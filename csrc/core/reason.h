@@ -16,7 +16,9 @@ namespace wmb {
   X(mirrored)           \
   X(coarse_coordinates) \
   X(not_finite)         \
-  X(no_pairs)
+  X(no_pairs)           \
+  X(no_samples)         \
+  X(value_not_finite)
 
 enum class Reason : std::uint8_t {
 #define WMB_REASON_ENTRY(name) name,

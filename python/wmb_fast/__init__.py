@@ -17,6 +17,7 @@ from ._walls.errors import (
 from ._walls.ext import get_num_threads, set_num_threads
 from .ops.align import align_trajectory, ape, ate, umeyama
 from .ops.associate import associate
+from .ops.flow import flow_channels, parallax_split
 from .ops.path import interpolate_positions, path_length
 from .ops.rpe import orthogonality_deviation, rotation_angle_deg, rpe
 
@@ -35,9 +36,11 @@ __all__ = [
     "associate",
     "ate",
     "available_backends",
+    "flow_channels",
     "get_num_threads",
     "interpolate_positions",
     "orthogonality_deviation",
+    "parallax_split",
     "path_length",
     "reference",
     "rotation_angle_deg",

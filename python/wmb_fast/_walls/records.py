@@ -38,6 +38,8 @@ SENTENCES: dict[str, tuple[int, str]] = {
     ),
     "not_finite": (MISSING, "every item is masked or not finite"),
     "no_pairs": (MISSING, "no pair of poses satisfies the pair selection"),
+    "no_samples": (MISSING, "there are no samples"),
+    "value_not_finite": (MISSING, "a value is not finite"),
 }
 _NAMES: tuple[str, ...] = tuple(core.reason_names())
 _STATUS = np.array([SENTENCES[name][0] for name in _NAMES], dtype=np.uint8)

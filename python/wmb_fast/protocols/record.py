@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -99,3 +99,12 @@ class Column:
     terms: tuple[Term, ...]
     combine: Callable[[Sequence[float]], float]
     higher_is_better: bool = True
+
+    def value(self, records: Iterable[Score]) -> float:
+        """The column's value over records (of one model); NaN where a term has none."""
+        pool = tuple(records)
+        means = []
+        for term in self.terms:
+            added = [value for value in map(term.pick, pool) if value is not None]
+            means.append(math.fsum(added) / len(added) if added else math.nan)
+        return self.combine(means)

@@ -2,6 +2,7 @@
 """The readable NumPy float64 statement of every op, under the same name. The fast ones are held to it."""
 
 from .align import Alignment, ErrorStats, Sim3, align_trajectory, ape, associate, ate, umeyama
+from .flow import flow_channels, parallax_split
 from .path import interpolate_positions, path_length
 from .rpe import PoseErrors, deviation, rotation_angle_deg, rpe
 
@@ -15,7 +16,9 @@ __all__ = [
     "associate",
     "ate",
     "deviation",
+    "flow_channels",
     "interpolate_positions",
+    "parallax_split",
     "path_length",
     "rotation_angle_deg",
     "rpe",
