@@ -167,6 +167,18 @@ WMB_HD inline Sim3 solve(const Moments& m, const Spread& s, const Svd3<double>& 
   return out;
 }
 
+// The mean square distance of the aligned points as the moments give it, without a look at the points:
+//   s^2 var x + var y - 2 s (s1 + s2 + s3).
+// A difference of large numbers: good to 1e-10 of itself where it is above kPlainShare of the spread, NaN
+// below.
+constexpr double kPlainShare = 1e-5;
+
+WMB_HD inline double mean_square_of(const Sim3& fit, const Spread& s, const Svd3<double>& d) {
+  double moved = fit.scale * fit.scale * s.var_x;
+  double rest = moved + s.var_y - 2.0 * fit.scale * (d.s1 + d.s2 + d.s3);
+  return rest > kPlainShare * larger(moved, s.var_y) ? rest : std::nan("");
+}
+
 // The residual of the best transform there is: where the rotation or scale is missing, the source has no
 // extent, and its point lies on the target's mean whatever they are.
 WMB_HD inline Residual residual_of(const Sim3& fit, const Moments& m, const Spread& s) {

@@ -90,9 +90,11 @@ void umeyama(const Tracks<T>& tracks, const Items& items, const double* weights,
     fit(problems, count, with_scale ? Align::sim3 : Align::se3, epsilon_of<T>());
     for (std::size_t i = 0; i < count; ++i) {
       const Problem& p = problems[i];
-      double sse = weights != nullptr
-                       ? weighted_sse(p, kept[i])
-                       : trajectory_kernels().distances(p.x, p.y, p.n, p.n_fit, p.residual, nullptr);
+      double sse = p.mean_square * static_cast<double>(p.n_fit);
+      if (sse != sse && weights != nullptr)
+        sse = weighted_sse(p, kept[i]);
+      else if (sse != sse)
+        sse = trajectory_kernels().distances(p.x, p.y, p.n, p.n_fit, p.residual, nullptr);
       write_fit(p, sse, fits + kFitRow * (first + i));
     }
   });
@@ -142,7 +144,8 @@ Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitO
     for (std::size_t i = 0; i < count; ++i) {
       std::size_t item = first + i, n = items.size(item);
       if (is_pose) {
-        collect_checked(tracks, items, item, options.n_fit, checked[i], problems[i], refused);
+        check_item(tracks, items, item, checked[i], refused);
+        collect(checked[i].tracks, checked[i].mask(), n, options.n_fit, problems[i]);
       } else {
         checked[i].tracks = tracks_of(tracks, items, item);
         collect(checked[i].tracks, mask_of(items, item), n, options.n_fit, problems[i]);
@@ -225,10 +228,9 @@ Refused ape(const Tracks<T>& tracks, const Items& items, const FitOptions& optio
     Refused refused;
     for (std::size_t i = 0; i < count; ++i) {
       std::size_t item = first + i, n = items.size(item);
-      if (points_do)
-        collect(tracks_of(tracks, items, item), mask_of(items, item), n, options.n_fit, problems[i]);
-      else
-        collect_checked(tracks, items, item, options.n_fit, checked[i], problems[i], refused);
+      if (!points_do) check_item(tracks, items, item, checked[i], refused);
+      const std::uint8_t* mask = points_do ? mask_of(items, item) : checked[i].mask();
+      collect(tracks_of(tracks, items, item), mask, n, options.n_fit, problems[i]);
     }
     refusals.add(refused);
     fit(problems, count, options.align, epsilon_of<T>());

@@ -25,13 +25,24 @@ void pairs_of(const Tracks<U>& tracks, std::size_t n, const RpeOptions& options,
                p.checked.check.polish, options.pairs, p.pairs);
 }
 
+// Without an alignment there is nothing to fit; what is asked is whether any pose counts.
+void fit_nothing(const PoseCheck& check, std::size_t n, Problem& problem) {
+  bool any = check.plain ? n > 0 : std::find(check.use.begin(), check.use.end(), 1) != check.use.end();
+  problem.fit = {identity3(), {0, 0, 0}, 1.0, -1, any ? Reason::ok : Reason::not_finite};
+}
+
 template <typename T>
 void prepare(const Tracks<T>& tracks, const Items& items, std::size_t item, const RpeOptions& options,
              Prepared<T>& p, Refused& refused) {
   std::size_t n = items.size(item);
-  collect_checked(tracks, items, item, options.fit.n_fit, p.checked, p.problem, refused);
-  fit(&p.problem, 1, options.fit.align, epsilon_of<T>());
-  if (options.fit.align == Align::origin) origin_of(p.checked, p.problem);
+  check_item(tracks, items, item, p.checked, refused);
+  if (options.fit.align == Align::none) {
+    fit_nothing(p.checked.check, n, p.problem);
+  } else {
+    collect(p.checked.tracks, p.checked.mask(), n, options.fit.n_fit, p.problem);
+    fit(&p.problem, 1, options.fit.align, epsilon_of<T>());
+    if (options.fit.align == Align::origin) origin_of(p.checked, p.problem);
+  }
   // Without a scale the estimate has no extent, and any scale leaves its steps at zero.
   p.scale = p.problem.fit.scale == p.problem.fit.scale ? p.problem.fit.scale : 1.0;
   p.pairs.clear();

@@ -64,6 +64,7 @@ struct Problem {
   Spread spread = {};
   Sim3 fit = {};
   Residual residual = {};
+  double mean_square = 0.0;  // of the fit's distances, where the moments tell it; else NaN
 };
 
 // The points of an item whose coordinates are finite and whose mask, if any, is set; and their moments.
@@ -101,9 +102,9 @@ struct Refused {
 template <typename T>
 PoseCheck check_poses(const Tracks<T>& tracks, const Items& items, std::size_t item, Refused& refused);
 
-// The poses of one item in float64, projected where `check` says so.
+// The poses of one item in float64, those off SO(3) replaced by the nearest rotation.
 template <typename T>
-void copy_poses(const T* from, std::size_t n, bool project, std::vector<double>& to);
+void project_poses(const T* from, std::size_t n, std::vector<double>& to);
 
 template <typename T>
 constexpr double epsilon_of() {

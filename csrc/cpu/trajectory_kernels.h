@@ -48,6 +48,9 @@ struct TrajectoryKernels {
                           const StepOptions& options, double* translation, double* rotation, double* extra);
   // Sums of n numbers: of e, of e e, and of (e - about)^2; the least and the largest.
   void (*sums)(const double* e, std::size_t n, double about, double (&out)[5]);
+  // How many of n numbers are below a pivot; and, in order, those that are at least `low` and below `high`.
+  std::size_t (*count_below)(const double* e, std::size_t n, double pivot);
+  std::size_t (*keep_between)(const double* e, std::size_t n, double low, double high, double* out);
   // max |R'R - I| of n poses; NaN where an entry is not finite, -1 where the determinant is negative, -2
   // where the last row is not 0 0 0 1.
   void (*deviations)(const double* poses, std::size_t n, double* out);

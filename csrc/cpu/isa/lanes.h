@@ -59,15 +59,20 @@ inline Doubles load4(const float* from) {
 
 inline void store4(double* to, Doubles v) { std::memcpy(to, &v, sizeof v); }
 
-// x, y and z of four points that lie one after the other.
+// Two doubles from here and two from there.
+inline Doubles load2and2(const double* low, const double* high) {
+  return Doubles{low[0], low[1], high[0], high[1]};
+}
+
+// x, y and z of four points that lie one after the other. Halves are paired as they are loaded, so that no
+// number crosses from one half of a register to the other afterwards.
 inline void load_points(const double* p, Lanes& x, Lanes& y, Lanes& z) {
-  Doubles a = load4(p), b = load4(p + 4), c = load4(p + 8);  // x0 y0 z0 x1 | y1 z1 x2 y2 | z2 x3 y3 z3
-  Doubles ab = __builtin_shuffle(a, b, Mask{0, 3, 6, 7});    // x0 x1 x2 y2
-  Doubles mid = __builtin_shuffle(a, b, Mask{1, 4, 2, 5});   // y0 y1 z0 z1
-  x = Lanes(__builtin_shuffle(ab, c, Mask{0, 1, 2, 5}));
-  Doubles y01y2 = __builtin_shuffle(mid, ab, Mask{0, 1, 7, 7});
-  y = Lanes(__builtin_shuffle(y01y2, c, Mask{0, 1, 2, 6}));
-  z = Lanes(__builtin_shuffle(mid, c, Mask{2, 3, 4, 7}));
+  const Doubles a = load2and2(p, p + 6);       // x0 y0 x2 y2
+  const Doubles b = load2and2(p + 2, p + 8);   // z0 x1 z2 x3
+  const Doubles c = load2and2(p + 4, p + 10);  // y1 z1 y3 z3
+  x = Lanes(__builtin_shuffle(a, b, Mask{0, 5, 2, 7}));
+  y = Lanes(__builtin_shuffle(a, c, Mask{1, 4, 3, 6}));
+  z = Lanes(__builtin_shuffle(b, c, Mask{0, 5, 2, 7}));
 }
 
 // Rows of four matrices, turned into columns: lane k of out[j] is entry j of row k.

@@ -255,24 +255,52 @@ void sums(const double* e, std::size_t n, double about, double (&out)[5]) {
   }
 }
 
+std::size_t count_below(const double* e, std::size_t n, double pivot) {
+  const Lanes limit(pivot);
+  Mask counts = {0, 0, 0, 0};
+  std::size_t k = 0;
+  for (; k + kLanes <= n; k += kLanes) counts -= Lanes(load4(e + k)) < limit;  // true is -1
+  std::size_t count = static_cast<std::size_t>((counts[0] + counts[1]) + (counts[2] + counts[3]));
+  for (; k < n; ++k) count += e[k] < pivot;
+  return count;
+}
+
+std::size_t keep_between(const double* e, std::size_t n, double low, double high, double* out) {
+  std::size_t count = 0, k = 0;
+  auto keep = [&](double v) {
+    if (low <= v && v < high) out[count++] = v;
+  };
+  const Lanes least(low), limit(high);
+  for (; k + kLanes <= n; k += kLanes) {
+    const Doubles v = load4(e + k);
+    const Mask inside = (v >= least.v) & (v < limit.v);
+    if ((inside[0] | inside[1] | inside[2] | inside[3]) == 0) continue;
+    for (int lane = 0; lane < kLanes; ++lane) keep(v[lane]);
+  }
+  for (; k < n; ++k) keep(e[k]);
+  return count;
+}
+
 template <typename T>
 void deviations(const T* poses, std::size_t n, double* out) {
-  const Lanes zero(0.0);
+  const Lanes zero(0.0), one(1.0), loose(1e-12);
   for (std::size_t k = 0; k < n; k += kLanes) {
-    const Pose<Lanes> p = load_row(poses, k, n);
+    const T* at[kLanes];
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      at[lane] = poses + 16 * (k + lane < n ? k + lane : n - 1);
+    const Pose<Lanes> p = load_poses(at[0], at[1], at[2], at[3]);
+    Lanes last[4];
+    transpose4(load4(at[0] + 12), load4(at[1] + 12), load4(at[2] + 12), load4(at[3] + 12), last);
     const Vec3<Lanes> first = row(p.r, 0), second = row(p.r, 1), third = row(p.r, 2);
     Lanes deviation = orthogonality_deviation(p.r);
     deviation = select(dot(cross(first, second), third) < zero, Lanes(-1.0), deviation);
+    const Lanes corner = last[3] - one;
+    const Lanes off = last[0] * last[0] + last[1] * last[1] + last[2] * last[2] + corner * corner;
+    deviation = select(off > loose, Lanes(-2.0), deviation);
     // x - x is zero or NaN.
     Lanes finite = (p.p.x - p.p.x) + (p.p.y - p.p.y) + (p.p.z - p.p.z);
     for (int i = 0; i < 9; ++i) finite = finite + (p.r.m[i] - p.r.m[i]);
     store_some(out + k, deviation + finite, n - k);
-  }
-  for (std::size_t k = 0; k < n; ++k) {
-    const T* last = poses + 16 * k + 12;
-    const double off = static_cast<double>(last[0] * last[0] + last[1] * last[1] + last[2] * last[2] +
-                                           (last[3] - 1) * (last[3] - 1));
-    if (off > 1e-12 && out[k] == out[k]) out[k] = -2.0;
   }
 }
 
@@ -287,6 +315,8 @@ extern const TrajectoryKernels WMB_TRAJECTORY_TABLE = {
     step_errors<double>,
     step_errors<float>,
     sums,
+    count_below,
+    keep_between,
     deviations<double>,
     deviations<float>,
 };
