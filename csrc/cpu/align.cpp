@@ -10,15 +10,17 @@ namespace {
 
 constexpr std::size_t kGroup = kLanesOfSvd;
 
+constexpr std::size_t kGroupsOfChunk = 4;
+
 // Calls body(first, count, problems) for groups of items, on several threads.
 template <typename Body>
 void for_groups(std::size_t n_items, const Body& body) {
-  auto chunk = [&](std::size_t group) {
+  auto chunk = [&](std::size_t c) {
     Problem problems[kGroup];
-    std::size_t first = group * kGroup;
-    body(first, std::min(kGroup, n_items - first), problems);
+    for (std::size_t g = c * kGroupsOfChunk; g < (c + 1) * kGroupsOfChunk && g * kGroup < n_items; ++g)
+      body(g * kGroup, std::min(kGroup, n_items - g * kGroup), problems);
   };
-  for_chunks(chunk_count(n_items, kGroup), chunk);
+  for_chunks(chunk_count(n_items, kGroup * kGroupsOfChunk), chunk);
 }
 
 // Moments of weighted points about their weighted mean, in two passes.
@@ -49,7 +51,7 @@ Moments weighted_moments(const Problem& p, const std::vector<double>& weights) {
 
 double weighted_sse(const Problem& p, const std::vector<double>& weights) {
   std::vector<double> distance(p.n);
-  trajectory_kernels().distances(p.x, p.y, p.n, p.n, p.residual, distance.data());
+  trajectory_kernels().distances(p.x, p.y, p.n, p.n, 0, p.residual, distance.data());
   double sum = 0.0;
   for (std::size_t k = 0; k < p.n; ++k) sum += weights[k] * distance[k] * distance[k];
   return sum;
@@ -94,7 +96,7 @@ void umeyama(const Tracks<T>& tracks, const Items& items, const double* weights,
       if (sse != sse && weights != nullptr)
         sse = weighted_sse(p, kept[i]);
       else if (sse != sse)
-        sse = trajectory_kernels().distances(p.x, p.y, p.n, p.n_fit, p.residual, nullptr);
+        sse = trajectory_kernels().distances(p.x, p.y, p.n, p.n_fit, 0, p.residual, nullptr);
       write_fit(p, sse, fits + kFitRow * (first + i));
     }
   });
@@ -157,7 +159,7 @@ Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitO
       Problem& p = problems[i];
       std::size_t item = first + i, n = items.size(item);
       if (options.align == Align::origin) origin_of(checked[i], p);
-      double sse = trajectory_kernels().distances(p.x, p.y, p.n, p.n_fit, p.residual, nullptr);
+      double sse = trajectory_kernels().distances(p.x, p.y, p.n, p.n_fit, 0, p.residual, nullptr);
       write_fit(p, sse, fits + kFitRow * item);
       const Mat3<double> turn = orientation_of(p, options.align);
       double* to = aligned + tracks.stride * items.begin(item);
@@ -193,9 +195,10 @@ bool of_positions(Relation relation) {
 // fit's.
 double point_errors(const Problem& p, std::size_t n, std::vector<double>& scratch, double* errors) {
   const auto& kernels = trajectory_kernels();
-  if (p.whole) return kernels.distances(p.x, p.y, n, p.n_fit, p.residual, errors);
+  // The same item of the next group most often lies a group's length further on.
+  if (p.whole) return kernels.distances(p.x, p.y, n, p.n_fit, kGroup * kPoint * n, p.residual, errors);
   scratch.resize(p.n);
-  double sse = kernels.distances(p.x, p.y, p.n, p.n_fit, p.residual, scratch.data());
+  double sse = kernels.distances(p.x, p.y, p.n, p.n_fit, 0, p.residual, scratch.data());
   std::fill_n(errors, n, std::nan(""));
   for (std::size_t k = 0; k < p.n; ++k) errors[p.index[k]] = scratch[k];
   return sse;

@@ -53,7 +53,7 @@ double median(const double* e, std::size_t n, double least, double largest, doub
     // Now and then halve, so that a crowd at one end cannot hold the pivot there.
     pivot = step % 3 == 2 ? 0.5 * low + 0.5 * high : low + (high - low) * share;
   }
-  scratch.resize(n);
+  scratch.resize(n + 1);
   double upper = open ? std::numeric_limits<double>::infinity() : high;
   std::size_t kept = kernels.keep_between(e, n, low, upper, scratch.data());
   return selected(scratch.data(), kept, middle - below_low, n % 2 == 0);
@@ -64,27 +64,26 @@ double median(const double* e, std::size_t n, double least, double largest, doub
 void summarise(const double* errors, std::size_t n, std::vector<double>& scratch, double* row) {
   const auto& kernels = trajectory_kernels();
   std::vector<double> kept;
-  double sums[5];
-  kernels.sums(errors, n, 0.0, sums);
+  double sums[4];
+  kernels.sums(errors, n, sums);
   if (sums[0] != sums[0]) {
     std::copy_if(errors, errors + n, std::back_inserter(kept), [](double e) { return e == e; });
     errors = kept.data();
     n = kept.size();
-    kernels.sums(errors, n, 0.0, sums);
+    kernels.sums(errors, n, sums);
   }
   row[7] = static_cast<double>(n);
   if (n == 0) {
     std::fill_n(row, 7, std::nan(""));
     return;
   }
-  double count = static_cast<double>(n), mean = sums[0] / count, about[5];
-  kernels.sums(errors, n, mean, about);
+  double count = static_cast<double>(n), mean = sums[0] / count;
   row[0] = std::sqrt(sums[1] / count);
   row[1] = mean;
-  row[2] = median(errors, n, sums[3], sums[4], mean, scratch);
-  row[3] = std::sqrt(about[2] / count);
-  row[4] = sums[3];
-  row[5] = sums[4];
+  row[2] = median(errors, n, sums[2], sums[3], mean, scratch);
+  row[3] = std::sqrt(kernels.squares_about(errors, n, mean) / count);
+  row[4] = sums[2];
+  row[5] = sums[3];
   row[6] = sums[1];
 }
 

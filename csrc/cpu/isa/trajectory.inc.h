@@ -9,6 +9,9 @@ namespace {
 
 // Sums are closed every so many points, so that their rounding error does not grow with the length.
 constexpr std::size_t kBlock = 1024;
+// How many numbers ahead a pass over memory asks for: beyond the page, where the hardware's own look-ahead
+// ends.
+constexpr std::size_t kAhead = 768;
 
 struct PointLanes {
   Lanes x, y, z;
@@ -25,6 +28,12 @@ inline PointLanes last_points(const double* p, std::size_t n, const double* orig
   double padded[3 * kLanes];
   for (int i = 0; i < 3 * kLanes; ++i) padded[i] = i < static_cast<int>(3 * n) ? p[i] : origin[i % 3];
   return points_at(padded);
+}
+
+// Asks for the line, and the next, that will be read before long. An address beyond the end does no harm.
+inline void fetch(const double* at) {
+  __builtin_prefetch(at, 0, 2);
+  __builtin_prefetch(at + 8, 0, 2);
 }
 
 struct MomentLanes {
@@ -55,7 +64,11 @@ void moments(const double* x, const double* y, std::size_t n, Moments& out) {
     MomentLanes m;
     std::memset(&m, 0, sizeof m);
     std::size_t k = begin;
-    for (; k + kLanes <= end; k += kLanes) add_points(m, points_at(x + 3 * k), points_at(y + 3 * k), ox, oy);
+    for (; k + kLanes <= end; k += kLanes) {
+      fetch(x + 3 * k + kAhead);
+      fetch(y + 3 * k + kAhead);
+      add_points(m, points_at(x + 3 * k), points_at(y + 3 * k), ox, oy);
+    }
     if (k < end)
       add_points(m, last_points(x + 3 * k, end - k, x), last_points(y + 3 * k, end - k, y), ox, oy);
     for (int i = 0; i < 3; ++i) {
@@ -113,31 +126,40 @@ inline Vec3<Lanes> residual(const ResidualLanes& r, const Vec3<Lanes>& x, const 
   return (r.m * (x - r.from) + r.shift) - (y - r.to);
 }
 
-double distances(const double* x, const double* y, std::size_t n, std::size_t n_fit, const Residual& plain,
-                 double* errors) {
+inline void store_some(double* to, const Lanes& values, std::size_t count) {
+  for (std::size_t lane = 0; lane < count && lane < kLanes; ++lane) to[lane] = values.v[lane];
+}
+
+// Squared distances of the four points from k on, of which those from n on are made up.
+inline Lanes squared_distances(const ResidualLanes& r, const double* x, const double* y, std::size_t k,
+                               std::size_t n) {
+  const bool all = k + kLanes <= n;
+  const PointLanes px = all ? points_at(x + 3 * k) : last_points(x + 3 * k, n - k, x);
+  const PointLanes py = all ? points_at(y + 3 * k) : last_points(y + 3 * k, n - k, y);
+  const Vec3<Lanes> e = residual(r, {px.x, px.y, px.z}, {py.x, py.y, py.z});
+  return dot(e, e);
+}
+
+double distances(const double* x, const double* y, std::size_t n, std::size_t n_fit, std::size_t ahead,
+                 const Residual& plain, double* errors) {
   const ResidualLanes r = spread_out(plain);
   double total = 0.0;
   for (std::size_t begin = 0; begin < n; begin += kBlock) {
     const std::size_t end = begin + kBlock < n ? begin + kBlock : n;
     Lanes sum(0.0);
-    for (std::size_t k = begin; k < end; k += kLanes) {
+    std::size_t k = begin;
+    for (; k + kLanes <= end && k + kLanes <= n_fit; k += kLanes) {
+      fetch(x + 3 * k + ahead);
+      fetch(y + 3 * k + ahead);
+      const Lanes squared = squared_distances(r, x, y, k, n);
+      sum = sum + squared;
+      if (errors != nullptr) store4(errors + k, square_root(squared).v);
+    }
+    for (; k < end; k += kLanes) {
+      const Lanes squared = squared_distances(r, x, y, k, n);
       const std::size_t here = end - k < kLanes ? end - k : kLanes;
-      const PointLanes px = here == kLanes ? points_at(x + 3 * k) : last_points(x + 3 * k, here, x);
-      const PointLanes py = here == kLanes ? points_at(y + 3 * k) : last_points(y + 3 * k, here, y);
-      const Vec3<Lanes> e = residual(r, {px.x, px.y, px.z}, {py.x, py.y, py.z});
-      const Lanes squared = dot(e, e);
-      if (k + kLanes <= n_fit) {
-        sum = sum + squared;
-      } else {
-        for (int lane = 0; lane < kLanes && k + lane < n_fit; ++lane) sum.v[lane] += squared.v[lane];
-      }
-      if (errors == nullptr) continue;
-      const Lanes length = square_root(squared);
-      if (here == kLanes) {
-        store4(errors + k, length.v);
-      } else {
-        for (std::size_t lane = 0; lane < here; ++lane) errors[k + lane] = length.v[lane];
-      }
+      for (std::size_t lane = 0; lane < here && k + lane < n_fit; ++lane) sum.v[lane] += squared.v[lane];
+      if (errors != nullptr) store_some(errors + k, square_root(squared), here);
     }
     total += sum_of(sum);
   }
@@ -161,10 +183,6 @@ inline Pose<Lanes> load_row(const T* poses, std::size_t k, std::size_t n) {
   const std::size_t last = n - 1;
   const std::size_t b = k + 1 < n ? k + 1 : last, c = k + 2 < n ? k + 2 : last, d = k + 3 < n ? k + 3 : last;
   return load_poses(poses + 16 * k, poses + 16 * b, poses + 16 * c, poses + 16 * d);
-}
-
-inline void store_some(double* to, const Lanes& values, std::size_t count) {
-  for (std::size_t lane = 0; lane < count && lane < kLanes; ++lane) to[lane] = values.v[lane];
 }
 
 template <typename T>
@@ -221,38 +239,51 @@ void step_errors(const PosePairs<T>& poses, const std::int64_t* pairs, std::size
   }
 }
 
-void sums(const double* e, std::size_t n, double about, double (&out)[5]) {
-  out[0] = out[1] = out[2] = 0.0;
-  out[3] = out[4] = n > 0 ? e[0] : 0.0;
-  const Lanes centre(about);
+void sums(const double* e, std::size_t n, double (&out)[4]) {
+  out[0] = out[1] = 0.0;
+  out[2] = out[3] = n > 0 ? e[0] : 0.0;
+  Lanes least(out[2]), largest(out[3]);
   for (std::size_t begin = 0; begin < n; begin += kBlock) {
     const std::size_t end = begin + kBlock < n ? begin + kBlock : n;
-    Lanes sum(0.0), square(0.0), spread(0.0), least(out[3]), largest(out[4]);
+    Lanes sum(0.0), square(0.0);
     std::size_t k = begin;
     for (; k + kLanes <= end; k += kLanes) {
-      const Lanes v(load4(e + k)), d = v - centre;
+      const Lanes v(load4(e + k));
       sum = sum + v;
       square = square + v * v;
-      spread = spread + d * d;
       least = select(v < least, v, least);
       largest = select(v > largest, v, largest);
     }
     for (int lane = 0; k < end; ++k, ++lane) {
-      const double d = e[k] - about;
       sum.v[lane] += e[k];
       square.v[lane] += e[k] * e[k];
-      spread.v[lane] += d * d;
-      if (e[k] < least.v[lane]) least.v[lane] = e[k];
-      if (e[k] > largest.v[lane]) largest.v[lane] = e[k];
+      least.v[lane] = e[k] < least.v[lane] ? e[k] : least.v[lane];
+      largest.v[lane] = e[k] > largest.v[lane] ? e[k] : largest.v[lane];
     }
     out[0] += sum_of(sum);
     out[1] += sum_of(square);
-    out[2] += sum_of(spread);
-    for (int lane = 0; lane < kLanes; ++lane) {
-      if (least.v[lane] < out[3]) out[3] = least.v[lane];
-      if (largest.v[lane] > out[4]) out[4] = largest.v[lane];
-    }
   }
+  for (int lane = 0; lane < kLanes; ++lane) {
+    out[2] = least.v[lane] < out[2] ? least.v[lane] : out[2];
+    out[3] = largest.v[lane] > out[3] ? largest.v[lane] : out[3];
+  }
+}
+
+double squares_about(const double* e, std::size_t n, double about) {
+  const Lanes centre(about);
+  double total = 0.0;
+  for (std::size_t begin = 0; begin < n; begin += kBlock) {
+    const std::size_t end = begin + kBlock < n ? begin + kBlock : n;
+    Lanes sum(0.0);
+    std::size_t k = begin;
+    for (; k + kLanes <= end; k += kLanes) {
+      const Lanes d = Lanes(load4(e + k)) - centre;
+      sum = sum + d * d;
+    }
+    for (int lane = 0; k < end; ++k, ++lane) sum.v[lane] += (e[k] - about) * (e[k] - about);
+    total += sum_of(sum);
+  }
+  return total;
 }
 
 std::size_t count_below(const double* e, std::size_t n, double pivot) {
@@ -267,15 +298,21 @@ std::size_t count_below(const double* e, std::size_t n, double pivot) {
 
 std::size_t keep_between(const double* e, std::size_t n, double low, double high, double* out) {
   std::size_t count = 0, k = 0;
+  // Written in any case, and written over unless it counts: no branch to guess wrong.
   auto keep = [&](double v) {
-    if (low <= v && v < high) out[count++] = v;
+    out[count] = v;
+    count += (low <= v) & (v < high);
   };
   const Lanes least(low), limit(high);
-  for (; k + kLanes <= n; k += kLanes) {
-    const Doubles v = load4(e + k);
-    const Mask inside = (v >= least.v) & (v < limit.v);
-    if ((inside[0] | inside[1] | inside[2] | inside[3]) == 0) continue;
-    for (int lane = 0; lane < kLanes; ++lane) keep(v[lane]);
+  constexpr std::size_t kAtOnce = 4 * kLanes;
+  for (; k + kAtOnce <= n; k += kAtOnce) {
+    Mask any = {0, 0, 0, 0};
+    for (std::size_t i = k; i < k + kAtOnce; i += kLanes) {
+      const Doubles v = load4(e + i);
+      any |= (v >= least.v) & (v < limit.v);
+    }
+    if ((any[0] | any[1] | any[2] | any[3]) == 0) continue;
+    for (std::size_t i = k; i < k + kAtOnce; ++i) keep(e[i]);
   }
   for (; k < n; ++k) keep(e[k]);
   return count;
@@ -315,6 +352,7 @@ extern const TrajectoryKernels WMB_TRAJECTORY_TABLE = {
     step_errors<double>,
     step_errors<float>,
     sums,
+    squares_about,
     count_below,
     keep_between,
     deviations<double>,
