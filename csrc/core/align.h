@@ -56,10 +56,7 @@ WMB_HD inline Spread spread_of(const Moments& m) {
   s.mean_y = over * m.y;
   s.var_x = larger(over * m.xx - dot(s.mean_x, s.mean_x), 0.0);
   s.var_y = larger(over * m.yy - dot(s.mean_y, s.mean_y), 0.0);
-  const double* y = &s.mean_y.x;
-  const double* x = &s.mean_x.x;
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) s.covariance.m[3 * i + j] = over * m.yx.m[3 * i + j] - y[i] * x[j];
+  s.covariance = over * m.yx - outer(s.mean_y, s.mean_x);
   return s;
 }
 
@@ -94,24 +91,11 @@ WMB_HD inline Mat3<double> least_rotation(const Vec3<double>& from, const Vec3<d
     length = norm(middle);
   }
   middle = (1.0 / length) * middle;
-  Mat3<double> first, second;
-  const double* f = &from.x;
-  const double* h = &middle.x;
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      first.m[3 * i + j] = 2.0 * f[i] * f[j] - (i == j ? 1.0 : 0.0);
-      second.m[3 * i + j] = 2.0 * h[i] * h[j] - (i == j ? 1.0 : 0.0);
-    }
-  return second * first;
+  return (2.0 * outer(middle, middle) - identity3()) * (2.0 * outer(from, from) - identity3());
 }
 
 WMB_HD inline Mat3<double> rotation_of(const Svd3<double>& d) {
-  Vec3<double> u3 = cross(d.u1, d.u2), v3 = cross(d.v1, d.v2);
-  const double *u1 = &d.u1.x, *u2 = &d.u2.x, *w = &u3.x, *v1 = &d.v1.x, *v2 = &d.v2.x, *z = &v3.x;
-  Mat3<double> r;
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) r.m[3 * i + j] = u1[i] * v1[j] + u2[i] * v2[j] + w[i] * z[j];
-  return r;
+  return outer(d.u1, d.v1) + outer(d.u2, d.v2) + outer(cross(d.u1, d.u2), cross(d.v1, d.v2));
 }
 
 // What can be said about the rotation: its value, the rank of the covariance, and why it is not unique.

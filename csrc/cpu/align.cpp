@@ -43,8 +43,7 @@ Moments weighted_moments(const Problem& p, const std::vector<double>& weights) {
     m.y = m.y + weights[k] * dy;
     m.xx += weights[k] * dot(dx, dx);
     m.yy += weights[k] * dot(dy, dy);
-    const double *r = &dy.x, *c = &dx.x;
-    for (int i = 0; i < 9; ++i) m.yx.m[i] += weights[k] * r[i / 3] * c[i % 3];
+    m.yx = m.yx + weights[k] * outer(dy, dx);
   }
   return m;
 }

@@ -71,10 +71,8 @@ void moments(const double* x, const double* y, std::size_t n, Moments& out) {
     }
     if (k < end)
       add_points(m, last_points(x + 3 * k, end - k, x), last_points(y + 3 * k, end - k, y), ox, oy);
-    for (int i = 0; i < 3; ++i) {
-      (&out.x.x)[i] += sum_of(m.x[i]);
-      (&out.y.x)[i] += sum_of(m.y[i]);
-    }
+    out.x = {out.x.x + sum_of(m.x[0]), out.x.y + sum_of(m.x[1]), out.x.z + sum_of(m.x[2])};
+    out.y = {out.y.x + sum_of(m.y[0]), out.y.y + sum_of(m.y[1]), out.y.z + sum_of(m.y[2])};
     out.xx += sum_of(m.xx);
     out.yy += sum_of(m.yy);
     for (int i = 0; i < 9; ++i) out.yx.m[i] += sum_of(m.yx[i]);

@@ -102,6 +102,7 @@ def _plain(arguments: Mapping[str, Any], dtypes: Mapping[str, Sequence[str]] | S
 
     The usual case, told in a microsecond; ``None`` sends the others the long way.
     """
+    by_name = dtypes if isinstance(dtypes, dict) else None
     floating = None
     for name, value in arguments.items():
         if value is None:
@@ -109,10 +110,10 @@ def _plain(arguments: Mapping[str, Any], dtypes: Mapping[str, Sequence[str]] | S
         if type(value) is not np.ndarray or not value.flags.c_contiguous:
             return None
         dtype = _NATIVE.get(value.dtype)
-        if dtype is None or dtype not in (dtypes[name] if isinstance(dtypes, Mapping) else dtypes):
+        if dtype is None or dtype not in (dtypes if by_name is None else by_name[name]):
             return None
         if dtype in FLOATS:
-            if floating not in (None, dtype):
+            if floating is not None and floating is not dtype:
                 return None
             floating = dtype
     return dict(arguments)

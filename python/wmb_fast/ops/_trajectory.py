@@ -174,7 +174,7 @@ def batch_of(
     call, taken = take(op, {**pair, "mask": mask, "weights": weights}, dtypes=_DTYPES)
     first, second = pair
     names = (first, second)
-    if any(type(value) is list for value in taken.values()):
+    if list in map(type, taken.values()):
         return _joined(op, call, names, taken, tails, lengths)
     estimate = taken[first]
     tail = _tail_of(op, first, estimate, tails)
@@ -182,12 +182,18 @@ def batch_of(
     shape, each = estimate.shape[: -len(tail)], estimate.shape[-len(tail)]
     if each == 0:
         raise bad_value(op, first, "hold at least one pose" if len(tail) == 3 else "hold at least one point", "none")
-    for name in ("mask", "weights"):
-        if taken[name] is not None and taken[name].shape != (*shape, each):
-            raise bad_value(op, name, f"have shape {(*shape, each)}", shape_text(taken[name]))
     sizes = None if lengths is None else _lengths_of(op, lengths, shape, each)
-    data = {name: taken[name].reshape(-1) for name in (*names, "weights") if taken[name] is not None}
-    flags = None if taken["mask"] is None else taken["mask"].reshape(-1).view(np.uint8)
+    data = {first: estimate.reshape(-1), second: taken[second].reshape(-1)}
+    flags = None
+    for name in ("mask", "weights"):
+        if (extra := taken[name]) is None:
+            continue
+        if extra.shape != (*shape, each):
+            raise bad_value(op, name, f"have shape {(*shape, each)}", shape_text(extra))
+        if name == "mask":
+            flags = extra.reshape(-1).view(np.uint8)
+        else:
+            data[name] = extra.reshape(-1)
     n = estimate.size // (each * (3 if len(tail) == 2 else 16))
     return Batch(op, call, names, estimate.dtype, data, tail[1:], shape, n, each, None, sizes, flags)
 
@@ -252,6 +258,12 @@ def _joined(
 
 def sim3_of(batch: Batch, fits: Array) -> Sim3:
     """The record of rows of fits."""
+    if not batch.shape and batch.call.kind == "numpy":
+        # A caller's loop over single items: the same fields, without a detour over arrays.
+        row = fits[0] if batch.dtype is fits.dtype else fits[0].astype(batch.dtype)
+        why = np.uint8(row[15])
+        rotation = row[:9].reshape(3, 3)
+        return Sim3(STATUS[why], why, rotation, row[9:12], row[12], row[13], np.int64(row[14]))
     status, codes = batch.status(fits[:, 15].astype(np.uint8))
     rotation, translation = fits[:, :9].reshape(-1, 3, 3), fits[:, 9:12]
     numbers = batch.floats(rotation), batch.floats(translation), batch.floats(fits[:, 12]), batch.floats(fits[:, 13])
