@@ -61,12 +61,10 @@ struct TrajectoryKernels {
   void (*deviations_f32)(const float* poses, std::size_t n, double* out);
 };
 
-// The fastest that this machine runs.
+// Those of the SIMD level in force (cpu/simd.h).
 const TrajectoryKernels& trajectory_kernels();
 
 extern const TrajectoryKernels kBaseTrajectoryKernels;
-#if defined(__x86_64__)
-extern const TrajectoryKernels kAvx2TrajectoryKernels;
-#endif
+extern const TrajectoryKernels kAvx2TrajectoryKernels;  // x86-64 alone
 
 }  // namespace wmb

@@ -17,7 +17,9 @@ from ._walls.errors import (
 from ._walls.ext import get_num_threads, set_num_threads
 from .ops.align import align_trajectory, ape, ate, umeyama
 from .ops.associate import associate
+from .ops.cosine import cosine_matrix, cosine_pairs
 from .ops.flow import flow_channels, parallax_split
+from .ops.match import Matches, Nearest, mutual_matches, nearest
 from .ops.path import interpolate_positions, path_length
 from .ops.rpe import orthogonality_deviation, rotation_angle_deg, rpe
 
@@ -28,7 +30,9 @@ __all__ = [
     "ArgumentTypeError",
     "BackendError",
     "FileFormatError",
+    "Matches",
     "MissingExtraError",
+    "Nearest",
     "WmbError",
     "__version__",
     "align_trajectory",
@@ -36,9 +40,13 @@ __all__ = [
     "associate",
     "ate",
     "available_backends",
+    "cosine_matrix",
+    "cosine_pairs",
     "flow_channels",
     "get_num_threads",
     "interpolate_positions",
+    "mutual_matches",
+    "nearest",
     "orthogonality_deviation",
     "parallax_split",
     "path_length",

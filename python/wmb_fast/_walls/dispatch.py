@@ -56,8 +56,7 @@ def pick(op: str, backend: str, device: str) -> str:
         return "cpu"
     one_of(op, "backend", backend, ("auto", *BACKENDS))
     if backend == "auto":
-        options = ("cpu",) if on_host else ("cuda", "triton")
-        for option in options:
+        for option in () if on_host else ("cuda", "triton"):
             if option in _declared[op]:
                 return option
         raise BackendError(f"{op}: no backend of this version runs on device {device}. Move the arguments to the CPU.")

@@ -51,8 +51,12 @@ class Evidence:
         facts: Its plan, size, rate.
         channels: What there is, by name.
         missing: Why a channel that was asked for is not there, by name; a short reason.
+        provenance: What the numbers come from: the video's content hash, the decoder, whether the file is truncated.
+        notes: What a reader of the numbers should know, a sentence each: oddities of the file, damaged cache entries.
     """
 
     facts: Facts
     channels: Mapping[str, Channel] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
