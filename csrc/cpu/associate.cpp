@@ -21,8 +21,8 @@ struct Run {
 
 struct Candidate {
   double difference;
-  std::size_t i, j;           // the stamps
-  std::size_t left, right;    // their runs
+  std::size_t i, j;         // the stamps
+  std::size_t left, right;  // their runs
 };
 
 struct Later {
@@ -32,11 +32,12 @@ struct Later {
   }
 };
 
-// The closest two stamps of opposite sides always lie in neighbouring runs of the merged row, so it is enough to keep
-// those in a queue, and to look at the new neighbours when a run is used up.
+// The closest two stamps of opposite sides always lie in neighbouring runs of the merged row, so it is enough
+// to keep those in a queue, and to look at the new neighbours when a run is used up.
 class OneToOne {
  public:
-  OneToOne(const double* a, std::size_t n_a, const double* b, std::size_t n_b, double limit, std::int64_t* pairs)
+  OneToOne(const double* a, std::size_t n_a, const double* b, std::size_t n_b, double limit,
+           std::int64_t* pairs)
       : a_(a), b_(b), limit_(limit), pairs_(pairs) {
     std::size_t i = 0, j = 0;
     while (i < n_a || j < n_b) {
@@ -59,7 +60,8 @@ class OneToOne {
       queue_.pop();
       Run &left = runs_[best.left], &right = runs_[best.right];
       // Of an outdated candidate a stamp is paired, or the runs are no longer neighbours.
-      if (left.after != best.right || index_of(left, right, true) != best.i || index_of(left, right, false) != best.j)
+      if (left.after != best.right || index_of(left, right, true) != best.i ||
+          index_of(left, right, false) != best.j)
         continue;
       pair(best.i, best.j);
       if (++left.next == left.end) unlink(left);
@@ -115,8 +117,8 @@ class OneToOne {
 
 }  // namespace
 
-std::size_t associate_one_to_one(const double* a, std::size_t n_a, const double* b, std::size_t n_b, double limit,
-                                 std::int64_t* pairs) {
+std::size_t associate_one_to_one(const double* a, std::size_t n_a, const double* b, std::size_t n_b,
+                                 double limit, std::int64_t* pairs) {
   std::size_t count = OneToOne(a, n_a, b, n_b, limit, pairs).solve();
   std::vector<std::pair<std::int64_t, std::int64_t>> rows(count);
   for (std::size_t k = 0; k < count; ++k) rows[k] = {pairs[2 * k], pairs[2 * k + 1]};
@@ -128,8 +130,8 @@ std::size_t associate_one_to_one(const double* a, std::size_t n_a, const double*
   return count;
 }
 
-std::size_t associate_nearest(const double* a, std::size_t n_a, const double* b, std::size_t n_b, double limit,
-                              std::int64_t* pairs) {
+std::size_t associate_nearest(const double* a, std::size_t n_a, const double* b, std::size_t n_b,
+                              double limit, std::int64_t* pairs) {
   std::size_t count = 0, after = 0;
   for (std::size_t i = 0; i < n_a && n_b > 0; ++i) {
     while (after < n_b && b[after] < a[i]) ++after;
