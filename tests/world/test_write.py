@@ -34,8 +34,8 @@ def test_a_folder_holds_all_that_is_known(tmp_path: Path) -> None:
     truth = json.loads((folder / "truth.json").read_text())
     assert [fault["name"] for fault in truth["faults"]] == ["stall", "hard_cut"]
     assert truth["events"] == [{"frame": e.frame, "fault": e.fault, "what": e.what} for e in world.events]
-    assert truth["must_lower"] == ["worldmark.local", "worldmark.motion_stability"]
-    assert truth["must_not_move"] == ["worldmark.direction_accuracy", "worldmark.motion_purity"]
+    assert truth["must_lower"] == ["worldmark.local_memory", "worldmark.motion_stability"]
+    assert truth["must_not_move"] == ["worldmark.direction_accuracy"]
     assert truth["frames"] == 129
 
 

@@ -71,7 +71,8 @@ class Fault:
         default: A strength that every metric listed must notice.
         low, high: The strengths it takes: above ``low``, up to ``high``.
         must_lower: Metrics whose value must fall, as ``protocol.metric``; where they are evaluable with the plan.
-        must_not_move: Metrics that must stay as they are.
+        must_not_move: Metrics that must stay as they are, but for what an estimator makes of other pixels: some
+            hundredths of the metric's range.
         act: What it does; its signature goes with ``changes``.
     """
 
@@ -166,28 +167,20 @@ def _no_use(fault: str, requirement: str, take: Take) -> ArgumentError:
     return bad_value("world", "plan", f"have {requirement} for the fault {fault} to show", take.plan.name)
 
 
-_DIRECTION, _PURITY, _LATENCY, _STABILITY, _LOCAL, _REVISIT = (
-    f"worldmark.{name}"
-    for name in (
-        "direction_accuracy",
-        "direction_purity",
-        "response_latency",
-        "motion_stability",
-        "local_memory",
-        "revisit_memory",
-    )
-)
+_DIRECTION, _PURITY = "worldmark.direction_accuracy", "worldmark.direction_purity"
+_LATENCY, _STABILITY = "worldmark.response_latency", "worldmark.motion_stability"
+_LOCAL, _REVISIT = "worldmark.local_memory", "worldmark.revisit_memory"
 FAULTS: Mapping[str, Fault] = {
     fault.name: fault
     for fault in (
         Fault("slow_response", "path", "seconds of standing after each new command", 2.5, 0, 60,
               (_LATENCY,), (_DIRECTION, _PURITY, _LOCAL), slow_response),
         Fault("wrong_direction", "path", "share of the steps, the last ones, that run the other way", 1, 0, 1,
-              (_DIRECTION,), (_PURITY, _LOCAL), wrong_direction),
+              (_DIRECTION, _STABILITY), (_PURITY, _LOCAL), wrong_direction),
         Fault("stall", "path", "share of the time it stands", 0.4, 0, 0.9,
               (_STABILITY,), (_DIRECTION, _PURITY, _LOCAL), stall),
         Fault("hard_cut", "scene", "share of the video before the cut", 0.4, 0, 1,
-              (_LOCAL,), (_DIRECTION, _PURITY, _LATENCY), hard_cut),
+              (_LOCAL,), (_DIRECTION, _LATENCY), hard_cut),
         Fault("repainted_wall", "scene", "weight of the new face over the old one", 1, 0, 1,
               (_REVISIT,), (_DIRECTION, _PURITY, _LATENCY, _STABILITY), repainted_wall),
     )

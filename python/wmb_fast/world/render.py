@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
@@ -68,8 +69,14 @@ class World:
         return truth.look(self.scene(frame), self.poses[frame], self.intrinsics, self.size, _EDGE_SAMPLES)
 
     def frames(self) -> Iterator[npt.NDArray[np.uint8]]:
-        """All frames in order, (H, W, 3) uint8."""
-        return (self.view(frame).rgb for frame in range(len(self)))
+        """All frames in order, (H, W, 3) uint8; each is rendered while the caller is busy with the one before."""
+        with ThreadPoolExecutor(1) as ahead:
+            coming = ahead.submit(self.view, 0)
+            for frame in range(1, len(self)):
+                view = coming.result()
+                coming = ahead.submit(self.view, frame)
+                yield view.rgb
+            yield coming.result().rgb
 
     def depth(self, frame: int, *, grid: tuple[int, int] | None = None) -> npt.NDArray[np.float32]:
         """Depth z in metres at the pixel centres of a frame, or of a grid (width, height) that it is resized to."""

@@ -56,6 +56,12 @@ def build(
     Raises:
         ArgumentError: As :func:`wmb_fast.world.render_world` and :func:`save_world`.
         MissingExtraError: PyAV or PyYAML is not installed.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as out:
+        ...     folder = build("LR", {"stall": 0.4}, Path(out) / "stalled", seconds=4, size=(64, 48))
+        ...     sorted(path.name for path in folder.iterdir())
+        ['manifest.json', 'plan.yaml', 'poses.npz', 'truth.json', 'video.mp4']
     """
     plan = plan_of(plan) if isinstance(plan, str) else plan
     return save_world(
@@ -77,6 +83,14 @@ def save_world(world: World, folder: str | os.PathLike[str], *, depth: bool = Fa
     Raises:
         ArgumentError: A folder that holds something other than a world, or that cannot be written.
         MissingExtraError: PyAV or PyYAML is not installed.
+
+    Example:
+        >>> from wmb_fast.rollout.plans import named_plan
+        >>> world = render_world(named_plan("W"), seconds_per_step=1, size=(64, 48))
+        >>> with tempfile.TemporaryDirectory() as out:
+        ...     folder = save_world(world, Path(out) / "walk")
+        ...     json.loads((folder / "truth.json").read_text())["frames"]
+        17
     """
     target = Path(folder)
     if target.exists() and not (target / _MARK).is_file() and not _is_empty(target):
