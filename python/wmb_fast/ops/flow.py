@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import reference
 from .._walls.arrays import Array, ArrayLike, Call, take
-from .._walls.checks import same_shape, shape_text, trailing
+from .._walls.checks import lengths_of, same_shape, shape_text, trailing
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_type, bad_value
 from .._walls.ext import core
@@ -36,14 +36,15 @@ class Parallax(Record):
     intercept: Any
 
 
-def flow_channels(flow: ArrayLike, *, backend: str = "auto") -> FlowChannels:
+def flow_channels(flow: ArrayLike | Sequence[ArrayLike], *, backend: str = "auto") -> FlowChannels:
     """Mean horizontal and mean radial flow of a field.
 
     ``horizontal = mean u`` tells sideways motion and turning, ``radial = mean(u rx + v ry)`` forward motion, where
     ``(rx, ry) = (x - W/2, y - H/2) / (|(x - W/2, y - H/2)| + 1e-6)`` at integer pixel coordinates x, y.
 
     Args:
-        flow: (..., H, W, 2), float32 or float64: displacement (u, v) of each pixel, x right, y down, in pixels.
+        flow: (..., H, W, 2), float32 or float64: displacement (u, v) of each pixel, x right, y down, in pixels; or a
+            list of (H_i, W_i, 2).
         backend: ``auto``, ``cpu`` or ``reference``.
 
     Returns:
@@ -70,27 +71,40 @@ def flow_channels(flow: ArrayLike, *, backend: str = "auto") -> FlowChannels:
         (-0.5, 1.986)
     """
     call, views = take("flow_channels", {"flow": flow})
-    field = views["flow"]
-    trailing("flow_channels", "flow", field, ("H", "W", 2))
+    fields = views["flow"]
+    chosen = pick("flow_channels", backend, call.device)
+    if isinstance(fields, list):
+        parts = [_channels(f"flow[{i}]", field, chosen, at_most=3) for i, field in enumerate(fields)]
+        horizontal, radial = np.array([part[:2] for part in parts], dtype=np.float64).reshape(-1, 2).T
+        codes, dtype = np.array([part[2] for part in parts], dtype=np.uint8), fields[0].dtype if fields else np.float64
+    else:
+        horizontal, radial, codes = _channels("flow", fields, chosen)
+        dtype = fields.dtype
+    return FlowChannels(status_of(call, codes), codes, *_given(call, dtype, horizontal, radial))
+
+
+def _channels(name: str, field: Array, backend: str, *, at_most: int | None = None) -> tuple[Array, Array, Array]:
+    """Mean horizontal flow, mean radial flow and reason of fields of one size, (...) each."""
+    trailing("flow_channels", name, field, ("H", "W", 2))
+    if at_most is not None and field.ndim > at_most:
+        raise bad_value("flow_channels", name, "have shape (H, W, 2)", shape_text(field))
     if 0 in field.shape[-3:-1]:
-        raise bad_value("flow_channels", "flow", "have at least one pixel", shape_text(field))
-    batch = field.shape[:-3]
-    if pick("flow_channels", backend, call.device) == "reference":
+        raise bad_value("flow_channels", name, "have at least one pixel", shape_text(field))
+    if backend == "reference":
         horizontal, radial = reference.flow_channels(field)
         missing = np.isnan(horizontal) | np.isnan(radial)
-        codes = np.where(missing, code("value_not_finite"), code("ok")).astype(np.uint8)
-    else:
-        horizontal, radial = np.empty(batch), np.empty(batch)
-        codes = np.empty(batch, dtype=np.uint8)
-        core.flow_channels(field.reshape(-1, *field.shape[-3:]), horizontal.ravel(), radial.ravel(), codes.ravel())
-    return FlowChannels(status_of(call, codes), codes, *_given(call, field.dtype, horizontal, radial))
+        return horizontal, radial, np.where(missing, code("value_not_finite"), code("ok")).astype(np.uint8)
+    batch = field.shape[:-3]
+    horizontal, radial, codes = np.empty(batch), np.empty(batch), np.empty(batch, dtype=np.uint8)
+    core.flow_channels(field.reshape(-1, *field.shape[-3:]), horizontal.ravel(), radial.ravel(), codes.ravel())
+    return horizontal, radial, codes
 
 
 def parallax_split(
     u: ArrayLike | Sequence[ArrayLike],
     inverse_depth: ArrayLike | Sequence[ArrayLike],
     *,
-    lengths: ArrayLike | None = None,
+    lengths: ArrayLike | Sequence[int] | None = None,
     backend: str = "auto",
 ) -> Parallax:
     """How much of the horizontal flow is translation, which falls with depth, and how much is rotation, which does not.
@@ -101,7 +115,7 @@ def parallax_split(
     Args:
         u: (..., N) horizontal flow of sampled points in pixels, float32 or float64; or a list of (N_i,).
         inverse_depth: The same shape: inverse z-depth of the points, in one over any unit.
-        lengths: (...), int64: points of each item of a padded array; the rest is not read.
+        lengths: (...) points of each item of a padded array; the rest is not read.
         backend: ``auto``, ``cpu`` or ``reference``.
 
     Returns:
@@ -131,17 +145,12 @@ def parallax_split(
     ragged = isinstance(u, (list, tuple))
     if ragged != isinstance(inverse_depth, (list, tuple)):
         raise bad_type(op, "inverse_depth", "be a list exactly when u is", type(inverse_depth).__name__)
-    call, views = take(
-        op,
-        {"u": u, "inverse_depth": inverse_depth, "lengths": lengths},
-        dtypes={"u": ("float32", "float64"), "inverse_depth": ("float32", "float64"), "lengths": ("int64",)},
-    )
-    if ragged:
-        flows, depths, start, count, batch = _joined(op, views)
-    else:
-        flows, depths, start, count, batch = _padded(op, views)
+    call, views = take(op, {"u": u, "inverse_depth": inverse_depth})
+    chosen = pick(op, backend, call.device)
+    given = views["u"], views["inverse_depth"], lengths
+    flows, depths, start, count, batch = _joined(op, *given) if ragged else _padded(op, *given)
     codes = np.empty(batch, dtype=np.uint8)
-    if pick(op, backend, call.device) == "reference":
+    if chosen == "reference":
         parts = [
             reference.parallax_split(flows[a : a + n], depths[a : a + n]) for a, n in zip(start, count, strict=True)
         ]
@@ -165,10 +174,9 @@ def _given(call: Call, dtype: np.dtype[Any], *results: Array) -> list[Any]:
 _Items = tuple[Array, Array, Array, Array, tuple[int, ...]]
 
 
-def _joined(op: str, views: dict[str, Any]) -> _Items:
+def _joined(op: str, flows: list[Array], depths: list[Array], lengths: object) -> _Items:
     """A list of samples, end to end."""
-    flows, depths = views["u"], views["inverse_depth"]
-    if views["lengths"] is not None:
+    if lengths is not None:
         raise bad_value(op, "lengths", "be None for a list", "lengths")
     if len(flows) != len(depths):
         raise bad_value(op, "inverse_depth", f"have as many items as u ({len(flows)})", len(depths))
@@ -182,20 +190,15 @@ def _joined(op: str, views: dict[str, Any]) -> _Items:
     return joined[0], joined[1], np.cumsum(count) - count, count, (len(flows),)
 
 
-def _padded(op: str, views: dict[str, Any]) -> _Items:
+def _padded(op: str, flows: Array, depths: Array, lengths: object) -> _Items:
     """An array of samples, all of one length or with the lengths given."""
-    flows, depths, lengths = views["u"], views["inverse_depth"], views["lengths"]
     trailing(op, "u", flows, ("N",))
     same_shape(op, "inverse_depth", depths, "u", flows)
     batch, n = flows.shape[:-1], flows.shape[-1]
     items = int(np.prod(batch))
     count = np.full(items, n, dtype=np.int64)
     if lengths is not None:
-        if lengths.shape != batch:
-            raise bad_value(op, "lengths", f"have shape {batch}", shape_text(lengths))
-        if lengths.size and (lengths.min() < 0 or lengths.max() > n):
-            raise bad_value(op, "lengths", f"lie between 0 and {n}", f"{lengths.min()} to {lengths.max()}")
-        count = lengths.ravel()
+        count = lengths_of(op, lengths, batch, n)
     return flows.ravel(), depths.ravel(), np.arange(items, dtype=np.int64) * n, count, batch
 
 
