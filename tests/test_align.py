@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -31,6 +33,11 @@ def pair(seed: int, *shape: int) -> tuple[np.ndarray, np.ndarray]:
 def points(seed: int, *shape: int) -> tuple[np.ndarray, np.ndarray]:
     est, ref = pair(seed, *shape)
     return est[..., :3, 3].copy(), ref[..., :3, 3].copy()
+
+
+def cut(lengths: Sequence[int], *batches: np.ndarray) -> list[list[np.ndarray]]:
+    """Padded batches as lists."""
+    return [[item[:n] for item, n in zip(batch, lengths, strict=True)] for batch in batches]
 
 
 def assert_fit(got: object, want: reference.Sim3, size: float = 1.0, rel: float = FLOAT64_REL) -> None:
@@ -157,14 +164,15 @@ def test_the_forms_of_a_batch_agree() -> None:
     as_list = wmb.ape(list(est), list(ref))
     assert isinstance(as_list.errors, list)
     np.testing.assert_array_equal(as_list.errors, both.errors.reshape(6, 40))
-    assert one_by_one[0].rmse.shape == () and isinstance(one_by_one[0].rmse, np.float64)
+    assert one_by_one[0].rmse.shape == ()
+    assert isinstance(one_by_one[0].rmse, np.float64)
 
 
 def test_ragged_batches() -> None:
     est, ref = pair(10, 5, 33)
     lengths = np.array([33, 1, 0, 20, 2])
     padded = wmb.ape(est, ref, lengths=lengths)
-    listed = wmb.ape([e[:n] for e, n in zip(est, lengths, strict=True)], [r[:n] for r, n in zip(ref, lengths, strict=True)])
+    listed = wmb.ape(*cut(lengths, est, ref))
     for i, n in enumerate(lengths):
         assert np.isnan(padded.errors[i, n:]).all()
         np.testing.assert_array_equal(padded.errors[i, :n], listed.errors[i])
@@ -174,7 +182,8 @@ def test_ragged_batches() -> None:
     assert padded.status.tolist() == listed.status.tolist() == [0, 1, 2, 0, 1]
     assert "too few points" in padded.reason(1)
     moved = wmb.align_trajectory(est, ref, lengths=lengths)
-    assert np.isnan(moved.poses[3, 20:]).all() and np.isfinite(moved.poses[3, :20]).all()
+    assert np.isnan(moved.poses[3, 20:]).all()
+    assert np.isfinite(moved.poses[3, :20]).all()
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
@@ -201,8 +210,10 @@ def test_torch_in_torch_out_with_the_same_bits(backend: str) -> None:
     est, ref = pair(12, 3, 21)
     ours = wmb.ape(torch.from_numpy(est), torch.from_numpy(ref), lengths=torch.tensor([21, 9, 4]), backend=backend)
     theirs = wmb.ape(est, ref, lengths=[21, 9, 4], backend=backend)
-    assert isinstance(ours.errors, torch.Tensor) and isinstance(ours.alignment.sim3.rotation, torch.Tensor)
-    assert ours.n.dtype == torch.int64 and ours.status.dtype == torch.uint8
+    assert isinstance(ours.errors, torch.Tensor)
+    assert isinstance(ours.alignment.sim3.rotation, torch.Tensor)
+    assert ours.n.dtype == torch.int64
+    assert ours.status.dtype == torch.uint8
     assert bits(ours) == bits(theirs)
 
 
@@ -332,13 +343,16 @@ def test_opposite_lines_take_a_half_turn() -> None:
     fit = wmb.umeyama(x, -2 * x)
     np.testing.assert_allclose(fit.rotation @ [0, 0, 1], [0, 0, -1], atol=1e-15)
     assert float(wmb.rotation_angle_deg(fit.rotation, np.eye(3))) == pytest.approx(180)
-    assert fit.rank == 1 and fit.status == 1
+    assert fit.rank == 1
+    assert fit.status == 1
 
 
 def test_a_target_that_stands_still() -> None:
     x, _ = points(15, 20)
     fit = wmb.umeyama(x, np.full((20, 3), 4.0))
-    assert fit.scale == 0 and fit.status == 1 and fit.rmse == 0
+    assert fit.scale == 0
+    assert fit.status == 1
+    assert fit.rmse == 0
     np.testing.assert_array_equal(fit.translation, [4, 4, 4])
 
 

@@ -19,8 +19,9 @@ void bind_align_of(nb::module_& m) {
                 data_or_null(weights), with_scale, fits.data());
       },
       nb::arg("source").noconvert(), nb::arg("target").noconvert(), nb::arg("n"), nb::arg("each"),
-      nb::arg("starts").noconvert().none(), nb::arg("lengths").noconvert().none(), nb::arg("mask").noconvert().none(),
-      nb::arg("weights").noconvert().none(), nb::arg("with_scale"), nb::arg("fits").noconvert());
+      nb::arg("starts").noconvert().none(), nb::arg("lengths").noconvert().none(),
+      nb::arg("mask").noconvert().none(), nb::arg("weights").noconvert().none(), nb::arg("with_scale"),
+      nb::arg("fits").noconvert());
   m.def(
       "align_trajectory",
       [](FlatIn<T> estimate, FlatIn<T> reference, std::size_t stride, std::size_t n, std::size_t each,
@@ -44,8 +45,8 @@ void bind_align_of(nb::module_& m) {
         nb::gil_scoped_release release;
         return refused_of(ape(Tracks<T>{estimate.data(), reference.data(), stride},
                               items_of(n, each, starts, lengths, mask), {static_cast<Align>(align), n_fit},
-                              static_cast<Relation>(relation), errors.data(), deviation.data(), statistics.data(),
-                              fits.data()));
+                              static_cast<Relation>(relation), errors.data(), deviation.data(),
+                              statistics.data(), fits.data()));
       },
       nb::arg("estimate").noconvert(), nb::arg("reference").noconvert(), nb::arg("stride"), nb::arg("n"),
       nb::arg("each"), nb::arg("starts").noconvert().none(), nb::arg("lengths").noconvert().none(),
@@ -70,8 +71,8 @@ void bind_align(nb::module_& m) {
       "associate",
       [](FlatIn<double> a, FlatIn<double> b, double limit, bool one_to_one, FlatOut<std::int64_t> pairs) {
         nb::gil_scoped_release release;
-        return (one_to_one ? associate_one_to_one : associate_nearest)(a.data(), a.shape(0), b.data(), b.shape(0),
-                                                                       limit, pairs.data());
+        return (one_to_one ? associate_one_to_one : associate_nearest)(a.data(), a.shape(0), b.data(),
+                                                                       b.shape(0), limit, pairs.data());
       },
       nb::arg("a").noconvert(), nb::arg("b").noconvert(), nb::arg("limit"), nb::arg("one_to_one"),
       nb::arg("pairs").noconvert());

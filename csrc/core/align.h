@@ -4,8 +4,8 @@
 // where s_k, u_k, v_k decompose the covariance (1/n) sum (y - mean y)(x - mean x)'
 // (Umeyama, IEEE PAMI 13(4), 1991, eq. 34-43; his S is the sign of our s3).
 //
-// Sums are taken about the first point, so an offset of any size costs nothing: that point is one of the set, hence
-// the square of its distance from the mean is at most n times the variance, and one pass is enough.
+// Sums are taken about the first point, so an offset of any size costs nothing: that point is one of the set,
+// hence the square of its distance from the mean is at most n times the variance, and one pass is enough.
 #pragma once
 
 #include "core/reason.h"
@@ -37,7 +37,8 @@ struct Residual {
 
 // A singular value below this share of the largest one counts as zero; on lengths that is a share of 1e-6.
 constexpr double kRankTolerance = 1e-12;
-// A spread of at most this many floating-point steps of the coordinates is rounding noise: the points stand still.
+// A spread of at most this many floating-point steps of the coordinates is rounding noise: the points stand
+// still.
 constexpr double kNoiseSteps = 1.0;
 // A spread of at most this many is coarse: the answer has lost most of its digits.
 constexpr double kCoarseSteps = 1000.0;
@@ -55,10 +56,7 @@ WMB_HD inline Spread spread_of(const Moments& m) {
   s.mean_y = over * m.y;
   s.var_x = larger(over * m.xx - dot(s.mean_x, s.mean_x), 0.0);
   s.var_y = larger(over * m.yy - dot(s.mean_y, s.mean_y), 0.0);
-  const double* y = &s.mean_y.x;
-  const double* x = &s.mean_x.x;
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) s.covariance.m[3 * i + j] = over * m.yx.m[3 * i + j] - y[i] * x[j];
+  s.covariance = over * m.yx - outer(s.mean_y, s.mean_x);
   return s;
 }
 
@@ -78,38 +76,26 @@ WMB_HD inline bool is_coarse(const Moments& m, const Spread& s, double epsilon) 
   return is_coarse(s.var_x, m.origin_x, epsilon) || is_coarse(s.var_y, m.origin_y, epsilon);
 }
 
-// The rotation by the least angle that takes one unit vector to another: a half turn about `from`, then one about
-// the bisector. Opposite vectors have no bisector; any axis across them will do, and this one is always the same.
+// The rotation by the least angle that takes one unit vector to another: a half turn about `from`, then one
+// about the bisector. Opposite vectors have no bisector; any axis across them will do, and this one is always
+// the same.
 WMB_HD inline Mat3<double> least_rotation(const Vec3<double>& from, const Vec3<double>& to) {
   Vec3<double> middle = from + to;
   double length = norm(middle);
   if (length < 1e-8) {
     double ax = absolute(from.x), ay = absolute(from.y), az = absolute(from.z);
-    Vec3<double> axis = ax <= ay && ax <= az   ? Vec3<double>{1, 0, 0}
-                        : ay <= az             ? Vec3<double>{0, 1, 0}
-                                               : Vec3<double>{0, 0, 1};
+    Vec3<double> axis = ax <= ay && ax <= az ? Vec3<double>{1, 0, 0}
+                        : ay <= az           ? Vec3<double>{0, 1, 0}
+                                             : Vec3<double>{0, 0, 1};
     middle = cross(from, axis);
     length = norm(middle);
   }
   middle = (1.0 / length) * middle;
-  Mat3<double> first, second;
-  const double* f = &from.x;
-  const double* h = &middle.x;
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      first.m[3 * i + j] = 2.0 * f[i] * f[j] - (i == j ? 1.0 : 0.0);
-      second.m[3 * i + j] = 2.0 * h[i] * h[j] - (i == j ? 1.0 : 0.0);
-    }
-  return second * first;
+  return (2.0 * outer(middle, middle) - identity3()) * (2.0 * outer(from, from) - identity3());
 }
 
 WMB_HD inline Mat3<double> rotation_of(const Svd3<double>& d) {
-  Vec3<double> u3 = cross(d.u1, d.u2), v3 = cross(d.v1, d.v2);
-  const double *u1 = &d.u1.x, *u2 = &d.u2.x, *w = &u3.x, *v1 = &d.v1.x, *v2 = &d.v2.x, *z = &v3.x;
-  Mat3<double> r;
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) r.m[3 * i + j] = u1[i] * v1[j] + u2[i] * v2[j] + w[i] * z[j];
-  return r;
+  return outer(d.u1, d.v1) + outer(d.u2, d.v2) + outer(cross(d.u1, d.u2), cross(d.v1, d.v2));
 }
 
 // What can be said about the rotation: its value, the rank of the covariance, and why it is not unique.
@@ -131,12 +117,16 @@ WMB_HD inline void solve_rotation(const Svd3<double>& d, double var_x, double va
   out.reason = d.s2 + d.s3 <= least ? Reason::mirrored : Reason::ok;
 }
 
-// The transform of one problem from its spread and the decomposition of its covariance. `epsilon` is that of the
-// points' own type. Without a determined rotation and scale both are NaN; `count` is the number of points.
-WMB_HD inline Sim3 solve(const Moments& m, const Spread& s, const Svd3<double>& d, double count, double epsilon,
-                         bool with_scale) {
+// The transform of one problem from its spread and the decomposition of its covariance. `epsilon` is that of
+// the points' own type. Without a determined rotation and scale both are NaN; `count` is the number of
+// points.
+WMB_HD inline Sim3 solve(const Moments& m, const Spread& s, const Svd3<double>& d, double count,
+                         double epsilon, bool with_scale) {
   const double nan = std::nan("");
-  Sim3 out{{{nan, nan, nan, nan, nan, nan, nan, nan, nan}}, {nan, nan, nan}, with_scale ? nan : 1.0, 0,
+  Sim3 out{{{nan, nan, nan, nan, nan, nan, nan, nan, nan}},
+           {nan, nan, nan},
+           with_scale ? nan : 1.0,
+           0,
            Reason::ok};
   if (!(count >= 1.0)) {
     out.reason = Reason::not_finite;
@@ -161,8 +151,20 @@ WMB_HD inline Sim3 solve(const Moments& m, const Spread& s, const Svd3<double>& 
   return out;
 }
 
-// The residual of the best transform there is: where the rotation or scale is missing, the source has no extent, and
-// its point lies on the target's mean whatever they are.
+// The mean square distance of the aligned points as the moments give it, without a look at the points:
+//   s^2 var x + var y - 2 s (s1 + s2 + s3).
+// A difference of large numbers: good to 1e-10 of itself where it is above kPlainShare of the spread, NaN
+// below.
+constexpr double kPlainShare = 1e-5;
+
+WMB_HD inline double mean_square_of(const Sim3& fit, const Spread& s, const Svd3<double>& d) {
+  double moved = fit.scale * fit.scale * s.var_x;
+  double rest = moved + s.var_y - 2.0 * fit.scale * (d.s1 + d.s2 + d.s3);
+  return rest > kPlainShare * larger(moved, s.var_y) ? rest : std::nan("");
+}
+
+// The residual of the best transform there is: where the rotation or scale is missing, the source has no
+// extent, and its point lies on the target's mean whatever they are.
 WMB_HD inline Residual residual_of(const Sim3& fit, const Moments& m, const Spread& s) {
   Residual r;
   bool known = fit.scale == fit.scale && fit.rotation.m[0] == fit.rotation.m[0];

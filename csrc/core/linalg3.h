@@ -91,8 +91,31 @@ WMB_HD inline Mat3<T> operator*(T s, const Mat3<T>& a) {
   return c;
 }
 
+template <typename T>
+WMB_HD inline Mat3<T> operator+(const Mat3<T>& a, const Mat3<T>& b) {
+  Mat3<T> c;
+  for (int i = 0; i < 9; ++i) c.m[i] = a.m[i] + b.m[i];
+  return c;
+}
+
+template <typename T>
+WMB_HD inline Mat3<T> operator-(const Mat3<T>& a, const Mat3<T>& b) {
+  Mat3<T> c;
+  for (int i = 0; i < 9; ++i) c.m[i] = a.m[i] - b.m[i];
+  return c;
+}
+
+// a b'
+template <typename T>
+WMB_HD inline Mat3<T> outer(const Vec3<T>& a, const Vec3<T>& b) {
+  return {
+      {a.x * b.x, a.x * b.y, a.x * b.z, a.y * b.x, a.y * b.y, a.y * b.z, a.z * b.x, a.z * b.y, a.z * b.z}};
+}
+
 WMB_HD inline Mat3<double> identity3() { return {{1, 0, 0, 0, 1, 0, 0, 0, 1}}; }
 
-WMB_HD inline double determinant(const Mat3<double>& a) { return dot(cross(row(a, 0), row(a, 1)), row(a, 2)); }
+WMB_HD inline double determinant(const Mat3<double>& a) {
+  return dot(cross(row(a, 0), row(a, 1)), row(a, 2));
+}
 
 }  // namespace wmb

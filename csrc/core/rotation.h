@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Angles between rotations, and matrices that are nearly rotations.
 //
-// angle(E) = atan2(|vee(E - E')|, tr E - 1): exact to rounding from 0 to pi, where the arc cosine of the trace loses
-// half the digits near both ends. The arc tangent is made here of + - * / alone: a library's differs by machine.
+// angle(E) = atan2(|vee(E - E')|, tr E - 1): exact to rounding from 0 to pi, where the arc cosine of the
+// trace loses half the digits near both ends. The arc tangent is made here of + - * / alone: a library's
+// differs by machine.
 #pragma once
 
 #include "core/linalg3.h"
@@ -16,21 +17,25 @@ constexpr double kDegrees = 180.0 / kPi;
 constexpr double kPolishAbove = 1e-12;
 // Poses off SO(3) by at most this are taken as they are (text files carry six or seven digits) ...
 constexpr double kAsIs = 1e-5;
-// ... by at most this are replaced by their polar factor, the nearest rotation; beyond it a matrix is refused.
+// ... by at most this are replaced by their polar factor, the nearest rotation; beyond it a matrix is
+// refused.
 constexpr double kRefuseAbove = 0.1;
 
-// atan(z) for z in [0, tan(pi/8)] or its negative: z (1 + w p(w)), w = z z; p interpolates at Chebyshev nodes, error
-// below 1e-17.
+// atan(z) for z in [0, tan(pi/8)] or its negative: z (1 + w p(w)), w = z z; p interpolates at Chebyshev
+// nodes, error below 1e-17.
 template <typename T>
 WMB_HD inline T small_arctangent(T z) {
-  constexpr double kTerms[] = {-0.3333333333333333, 0.19999999999995513, -0.1428571428466518, 0.11111111015146714, -0.0909090457366906, 0.07692183087342026, -0.06664509989818045, 0.058581362519061465, -0.05085383488842831, 0.03922974453661223, -0.019174543572021332};
+  constexpr double kTerms[] = {-0.3333333333333333,  0.19999999999995513,  -0.1428571428466518,
+                               0.11111111015146714,  -0.0909090457366906,  0.07692183087342026,
+                               -0.06664509989818045, 0.058581362519061465, -0.05085383488842831,
+                               0.03922974453661223,  -0.019174543572021332};
   T w = z * z;
   T sum = T(kTerms[10]);
   for (int k = 9; k >= 0; --k) sum = sum * w + T(kTerms[k]);
   return z + z * (w * sum);
 }
 
-// atan2(y, x) for y >= 0; 0 where both are 0.
+// atan2(y, x) for y >= 0; 0 where both are 0, NaN where either is.
 template <typename T>
 WMB_HD inline T arctangent2(T y, T x) {
   const T zero = T(0.0), one = T(1.0);
@@ -42,7 +47,8 @@ WMB_HD inline T arctangent2(T y, T x) {
   T angle = small_arctangent(select(wide, (z - one) / (z + one), z));
   angle = select(wide, T(kPi / 4) + angle, angle);
   angle = select(steep, T(kPi / 2) - angle, angle);
-  return select(x < zero, T(kPi) - angle, angle);
+  angle = select(x < zero, T(kPi) - angle, angle);
+  return angle + zero * (x + y);  // comparisons swallow NaN
 }
 
 template <typename T>

@@ -42,7 +42,8 @@ WMB_HD inline T squared_distance_from_identity(const Mat3<T>& r) {
   return sum;
 }
 
-// The angle of a product of poses' rotations, radians. `polish` where the poses are not rotations to rounding.
+// The angle of a product of poses' rotations, radians. `polish` where the poses are not rotations to
+// rounding.
 template <typename T>
 WMB_HD inline T error_angle(const Mat3<T>& r, bool polish) {
   return rotation_angle(polish ? polished(r) : r);

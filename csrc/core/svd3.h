@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The singular value decomposition of a 3x3 matrix, in a fixed number of operations (+ - * / sqrt), so that it runs
-// on one scalar or on many lanes with the same bits.
+// The singular value decomposition of a 3x3 matrix, in a fixed number of operations (+ - * / sqrt), so that
+// it runs on one scalar or on many lanes with the same bits.
 //
-// A = sum_k s_k u_k v_k' with s1 >= s2 >= |s3|, u3 = u1 x u2 and v3 = v1 x v2: both bases are right-handed, and the
-// sign of det A stands in s3. So sum_k u_k v_k' is the rotation nearest to A without any further care
+// A = sum_k s_k u_k v_k' with s1 >= s2 >= |s3|, u3 = u1 x u2 and v3 = v1 x v2: both bases are right-handed,
+// and the sign of det A stands in s3. So sum_k u_k v_k' is the rotation nearest to A without any further care
 // (Umeyama 1991, the matrix S of eq. 39-43).
 //
-// One-sided Jacobi (Hestenes): columns of A are rotated in pairs until they are orthogonal. Converges quadratically;
-// four sweeps reach 4e-15 over 3 million random, graded, repeated and deficient spectra; the fifth is to spare.
+// One-sided Jacobi (Hestenes): columns of A are rotated in pairs until they are orthogonal. Converges
+// quadratically; four sweeps reach 4e-15 over 3 million random, graded, repeated and deficient spectra; the
+// fifth is to spare.
 #pragma once
 
 #include "core/linalg3.h"

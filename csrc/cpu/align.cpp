@@ -10,15 +10,17 @@ namespace {
 
 constexpr std::size_t kGroup = kLanesOfSvd;
 
+constexpr std::size_t kGroupsOfChunk = 4;
+
 // Calls body(first, count, problems) for groups of items, on several threads.
 template <typename Body>
 void for_groups(std::size_t n_items, const Body& body) {
-  auto chunk = [&](std::size_t group) {
+  auto chunk = [&](std::size_t c) {
     Problem problems[kGroup];
-    std::size_t first = group * kGroup;
-    body(first, std::min(kGroup, n_items - first), problems);
+    for (std::size_t g = c * kGroupsOfChunk; g < (c + 1) * kGroupsOfChunk && g * kGroup < n_items; ++g)
+      body(g * kGroup, std::min(kGroup, n_items - g * kGroup), problems);
   };
-  for_chunks(chunk_count(n_items, kGroup), chunk);
+  for_chunks(chunk_count(n_items, kGroup * kGroupsOfChunk), chunk);
 }
 
 // Moments of weighted points about their weighted mean, in two passes.
@@ -41,15 +43,14 @@ Moments weighted_moments(const Problem& p, const std::vector<double>& weights) {
     m.y = m.y + weights[k] * dy;
     m.xx += weights[k] * dot(dx, dx);
     m.yy += weights[k] * dot(dy, dy);
-    const double *r = &dy.x, *c = &dx.x;
-    for (int i = 0; i < 9; ++i) m.yx.m[i] += weights[k] * r[i / 3] * c[i % 3];
+    m.yx = m.yx + weights[k] * outer(dy, dx);
   }
   return m;
 }
 
 double weighted_sse(const Problem& p, const std::vector<double>& weights) {
   std::vector<double> distance(p.n);
-  trajectory_kernels().distances(p.x, p.y, p.n, p.n, p.residual, distance.data());
+  trajectory_kernels().distances(p.x, p.y, p.n, p.n, 0, p.residual, distance.data());
   double sum = 0.0;
   for (std::size_t k = 0; k < p.n; ++k) sum += weights[k] * distance[k] * distance[k];
   return sum;
@@ -90,9 +91,11 @@ void umeyama(const Tracks<T>& tracks, const Items& items, const double* weights,
     fit(problems, count, with_scale ? Align::sim3 : Align::se3, epsilon_of<T>());
     for (std::size_t i = 0; i < count; ++i) {
       const Problem& p = problems[i];
-      double sse = weights != nullptr
-                       ? weighted_sse(p, kept[i])
-                       : trajectory_kernels().distances(p.x, p.y, p.n, p.n_fit, p.residual, nullptr);
+      double sse = p.mean_square * static_cast<double>(p.n_fit);
+      if (sse != sse && weights != nullptr)
+        sse = weighted_sse(p, kept[i]);
+      else if (sse != sse)
+        sse = trajectory_kernels().distances(p.x, p.y, p.n, p.n_fit, 0, p.residual, nullptr);
       write_fit(p, sse, fits + kFitRow * (first + i));
     }
   });
@@ -102,7 +105,8 @@ namespace {
 
 // Applies y = M (x - from) + shift + to to a point, or a pose and its rotation, whatever its entries are.
 template <typename T>
-void transform(const T* from, std::size_t stride, const Residual& r, const Mat3<double>& rotation, double* to) {
+void transform(const T* from, std::size_t stride, const Residual& r, const Mat3<double>& rotation,
+               double* to) {
   std::size_t step = stride == kPoint ? 1 : 4, at = stride == kPoint ? 0 : 3;
   Vec3<double> x{static_cast<double>(from[at]), static_cast<double>(from[at + step]),
                  static_cast<double>(from[at + 2 * step])};
@@ -123,15 +127,16 @@ void transform(const T* from, std::size_t stride, const Residual& r, const Mat3<
 Mat3<double> orientation_of(const Problem& p, Align align) {
   const double nan = std::nan("");
   if (align == Align::scale || align == Align::none) return identity3();
-  bool open = align != Align::origin && p.fit.reason != Reason::ok && p.fit.reason != Reason::coarse_coordinates;
+  bool open =
+      align != Align::origin && p.fit.reason != Reason::ok && p.fit.reason != Reason::coarse_coordinates;
   return open ? nan * identity3() : p.fit.rotation;
 }
 
 }  // namespace
 
 template <typename T>
-Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitOptions& options, double* aligned,
-                         double* fits) {
+Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitOptions& options,
+                         double* aligned, double* fits) {
   Refusals refusals;
   bool is_pose = tracks.stride == kPose;
   for_groups(items.n, [&](std::size_t first, std::size_t count, Problem* problems) {
@@ -140,7 +145,8 @@ Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitO
     for (std::size_t i = 0; i < count; ++i) {
       std::size_t item = first + i, n = items.size(item);
       if (is_pose) {
-        collect_checked(tracks, items, item, options.n_fit, checked[i], problems[i], refused);
+        check_item(tracks, items, item, checked[i], refused);
+        collect(checked[i].tracks, checked[i].mask(), n, options.n_fit, problems[i]);
       } else {
         checked[i].tracks = tracks_of(tracks, items, item);
         collect(checked[i].tracks, mask_of(items, item), n, options.n_fit, problems[i]);
@@ -152,7 +158,7 @@ Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitO
       Problem& p = problems[i];
       std::size_t item = first + i, n = items.size(item);
       if (options.align == Align::origin) origin_of(checked[i], p);
-      double sse = trajectory_kernels().distances(p.x, p.y, p.n, p.n_fit, p.residual, nullptr);
+      double sse = trajectory_kernels().distances(p.x, p.y, p.n, p.n_fit, 0, p.residual, nullptr);
       write_fit(p, sse, fits + kFitRow * item);
       const Mat3<double> turn = orientation_of(p, options.align);
       double* to = aligned + tracks.stride * items.begin(item);
@@ -160,7 +166,8 @@ Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitO
         if (checked[i].check.project)
           transform(checked[i].est.data() + kPose * k, kPose, p.residual, turn, to + kPose * k);
         else
-          transform(checked[i].tracks.est + tracks.stride * k, tracks.stride, p.residual, turn, to + tracks.stride * k);
+          transform(checked[i].tracks.est + tracks.stride * k, tracks.stride, p.residual, turn,
+                    to + tracks.stride * k);
       }
     }
   });
@@ -169,13 +176,13 @@ Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitO
 
 namespace {
 
-void pose_errors(const Tracks<double>& t, std::size_t n, const Problem& p, const Mat3<double>& turn, Relation relation,
-                 bool polish, double* errors) {
+void pose_errors(const Tracks<double>& t, std::size_t n, const Problem& p, const Mat3<double>& turn,
+                 Relation relation, bool polish, double* errors) {
   trajectory_kernels().pose_errors({t.est, t.ref}, n, p.residual, turn, relation, polish, errors);
 }
 
-void pose_errors(const Tracks<float>& t, std::size_t n, const Problem& p, const Mat3<double>& turn, Relation relation,
-                 bool polish, double* errors) {
+void pose_errors(const Tracks<float>& t, std::size_t n, const Problem& p, const Mat3<double>& turn,
+                 Relation relation, bool polish, double* errors) {
   trajectory_kernels().pose_errors_f32({t.est, t.ref}, n, p.residual, turn, relation, polish, errors);
 }
 
@@ -183,12 +190,14 @@ bool of_positions(Relation relation) {
   return relation == Relation::translation || relation == Relation::point_distance;
 }
 
-// Distances of an item's points to `errors`, NaN for those left out; returns the sum of squares over the fit's.
+// Distances of an item's points to `errors`, NaN for those left out; returns the sum of squares over the
+// fit's.
 double point_errors(const Problem& p, std::size_t n, std::vector<double>& scratch, double* errors) {
   const auto& kernels = trajectory_kernels();
-  if (p.whole) return kernels.distances(p.x, p.y, n, p.n_fit, p.residual, errors);
+  // The same item of the next group most often lies a group's length further on.
+  if (p.whole) return kernels.distances(p.x, p.y, n, p.n_fit, kGroup * kPoint * n, p.residual, errors);
   scratch.resize(p.n);
-  double sse = kernels.distances(p.x, p.y, p.n, p.n_fit, p.residual, scratch.data());
+  double sse = kernels.distances(p.x, p.y, p.n, p.n_fit, 0, p.residual, scratch.data());
   std::fill_n(errors, n, std::nan(""));
   for (std::size_t k = 0; k < p.n; ++k) errors[p.index[k]] = scratch[k];
   return sse;
@@ -200,8 +209,7 @@ void orientation_errors(const CheckedTracks<T>& checked, std::size_t n, const Pr
   const Mat3<double> turn = orientation_of(p, align);
   const PoseCheck& check = checked.check;
   if (check.project)
-    pose_errors(checked.projected(), n, p, turn, relation, check.polish,
-                errors);
+    pose_errors(checked.projected(), n, p, turn, relation, check.polish, errors);
   else
     pose_errors(checked.tracks, n, p, turn, relation, check.polish, errors);
   if (check.plain) return;
@@ -212,8 +220,8 @@ void orientation_errors(const CheckedTracks<T>& checked, std::size_t n, const Pr
 }  // namespace
 
 template <typename T>
-Refused ape(const Tracks<T>& tracks, const Items& items, const FitOptions& options, Relation relation, double* errors,
-            double* deviation, double* statistics, double* fits) {
+Refused ape(const Tracks<T>& tracks, const Items& items, const FitOptions& options, Relation relation,
+            double* errors, double* deviation, double* statistics, double* fits) {
   Refusals refusals;
   const bool points_do = of_positions(relation) && options.align != Align::origin;
   for_groups(items.n, [&](std::size_t first, std::size_t count, Problem* problems) {
@@ -222,10 +230,9 @@ Refused ape(const Tracks<T>& tracks, const Items& items, const FitOptions& optio
     Refused refused;
     for (std::size_t i = 0; i < count; ++i) {
       std::size_t item = first + i, n = items.size(item);
-      if (points_do)
-        collect(tracks_of(tracks, items, item), mask_of(items, item), n, options.n_fit, problems[i]);
-      else
-        collect_checked(tracks, items, item, options.n_fit, checked[i], problems[i], refused);
+      if (!points_do) check_item(tracks, items, item, checked[i], refused);
+      const std::uint8_t* mask = points_do ? mask_of(items, item) : checked[i].mask();
+      collect(tracks_of(tracks, items, item), mask, n, options.n_fit, problems[i]);
     }
     refusals.add(refused);
     fit(problems, count, options.align, epsilon_of<T>());
@@ -273,12 +280,11 @@ Refused rotation_angles(const T* a, const T* b, std::size_t n, double* angles) {
   return refusals.kept();
 }
 
-#define WMB_INSTANTIATE(T)                                                                                         \
-  template void umeyama<T>(const Tracks<T>&, const Items&, const double*, bool, double*);                 \
-  template Refused align_trajectory<T>(const Tracks<T>&, const Items&, const FitOptions&, double*,                 \
-                                       double*);                                                          \
-  template Refused ape<T>(const Tracks<T>&, const Items&, const FitOptions&, Relation, double*, double*,           \
-                          double*, double*);                                               \
+#define WMB_INSTANTIATE(T)                                                                                   \
+  template void umeyama<T>(const Tracks<T>&, const Items&, const double*, bool, double*);                    \
+  template Refused align_trajectory<T>(const Tracks<T>&, const Items&, const FitOptions&, double*, double*); \
+  template Refused ape<T>(const Tracks<T>&, const Items&, const FitOptions&, Relation, double*, double*,     \
+                          double*, double*);                                                                 \
   template Refused rotation_angles<T>(const T*, const T*, std::size_t, double*);
 WMB_INSTANTIATE(float)
 WMB_INSTANTIATE(double)

@@ -51,15 +51,13 @@ struct CheckedTracks {
 };
 
 template <typename T>
-void collect_checked(const Tracks<T>& tracks, const Items& items, std::size_t item, std::int64_t n_fit,
-                     CheckedTracks<T>& checked, Problem& problem, Refused& refused) {
-  std::size_t n = items.size(item);
+void check_item(const Tracks<T>& tracks, const Items& items, std::size_t item, CheckedTracks<T>& checked,
+                Refused& refused) {
   checked.tracks = tracks_of(tracks, items, item);
   checked.check = check_poses(tracks, items, item, refused);
-  collect(checked.tracks, checked.mask(), n, n_fit, problem);
   if (!checked.check.project) return;
-  copy_poses(checked.tracks.est, n, true, checked.est);
-  copy_poses(checked.tracks.ref, n, true, checked.ref);
+  project_poses(checked.tracks.est, items.size(item), checked.est);
+  project_poses(checked.tracks.ref, items.size(item), checked.ref);
 }
 
 template <typename T>

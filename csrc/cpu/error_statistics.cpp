@@ -3,46 +3,60 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 #include "cpu/trajectories.h"
 
 namespace wmb {
 namespace {
 
-constexpr std::size_t kBuckets = 512;
+constexpr std::size_t kFew = 24;  // numbers that are cheaper to sort than to count once more
+constexpr int kMostCounts = 24;
 
-// The two middle numbers of v are in v[middle - 1], v[middle] after this; `v` is reordered.
-double median_by_selection(double* v, std::size_t n) {
-  std::size_t middle = n / 2;
-  std::nth_element(v, v + middle, v + n);
-  if (n % 2 == 1) return v[middle];
-  return 0.5 * (*std::max_element(v, v + middle) + v[middle]);
+// v[at] in order of size, or the mean of that and the number before it; `v` is reordered.
+double selected(double* v, std::size_t n, std::size_t at, bool with_before) {
+  std::nth_element(v, v + at, v + n);
+  return with_before ? 0.5 * (*std::max_element(v, v + at) + v[at]) : v[at];
 }
 
-// Exact, and cheaper than a selection over all: numbers go to equal buckets between the extremes (a monotone map), and
-// a selection over the bucket, or the two, that hold the middle finds them.
-double median(const double* e, std::size_t n, double least, double largest, std::vector<double>& scratch) {
-  double width = (kBuckets - 1) / (largest - least);
-  if (n < 64 || !(width < 1e300)) {
+// Exact. The middle is closed in by counting the numbers below a pivot, which runs through them without a
+// branch; the pivot is where the middle would be if the numbers left were spread evenly. What is left in the
+// end is selected from.
+double median(const double* e, std::size_t n, double least, double largest, double mean,
+              std::vector<double>& scratch) {
+  const auto& kernels = trajectory_kernels();
+  if (least == largest) return least;
+  if (!(largest < std::numeric_limits<double>::infinity())) {
     scratch.assign(e, e + n);
-    return median_by_selection(scratch.data(), n);
+    return selected(scratch.data(), n, n / 2, n % 2 == 0);
   }
-  auto bucket = [&](double v) { return static_cast<std::size_t>((v - least) * width); };
-  std::size_t counts[kBuckets] = {};
-  for (std::size_t i = 0; i < n; ++i) ++counts[bucket(e[i])];
-  std::size_t low_rank = (n - 1) / 2, high_rank = n / 2, before = 0, first = 0;
-  while (before + counts[first] <= low_rank) before += counts[first++];
-  std::size_t last = first, upto = before + counts[first];
-  while (upto <= high_rank) upto += counts[++last];
-  scratch.clear();
-  for (std::size_t i = 0; i < n; ++i) {
-    std::size_t b = bucket(e[i]);
-    if (b >= first && b <= last) scratch.push_back(e[i]);
+  const std::size_t middle = n / 2;  // for even n the number before it is needed, too
+  double low = least, high = largest, pivot = mean;
+  std::size_t below_low = 0, below_high = n;  // of `high` at least all but the largest
+  bool open = true;                           // nothing was found above the middle yet: `high` counts in
+  for (int step = 0; step < kMostCounts && below_high - below_low > kFew; ++step) {
+    if (!(low < pivot && pivot < high)) pivot = 0.5 * low + 0.5 * high;
+    if (!(low < pivot && pivot < high)) break;
+    std::size_t below = kernels.count_below(e, n, pivot);
+    if (below <= middle - 1 + n % 2) {
+      low = pivot;
+      below_low = below;
+    } else if (below > middle) {
+      high = pivot;
+      below_high = below;
+      open = false;
+    } else {
+      break;  // the two middle numbers lie on either side
+    }
+    double share =
+        (static_cast<double>(middle - below_low) + 0.5) / static_cast<double>(below_high - below_low);
+    // Now and then halve, so that a crowd at one end cannot hold the pivot there.
+    pivot = step % 3 == 2 ? 0.5 * low + 0.5 * high : low + (high - low) * share;
   }
-  auto low = scratch.begin() + static_cast<std::ptrdiff_t>(low_rank - before);
-  std::nth_element(scratch.begin(), low, scratch.end());
-  if (low_rank == high_rank) return *low;
-  return 0.5 * (*low + *std::min_element(low + 1, scratch.end()));
+  scratch.resize(n + 1);
+  double upper = open ? std::numeric_limits<double>::infinity() : high;
+  std::size_t kept = kernels.keep_between(e, n, low, upper, scratch.data());
+  return selected(scratch.data(), kept, middle - below_low, n % 2 == 0);
 }
 
 }  // namespace
@@ -50,27 +64,26 @@ double median(const double* e, std::size_t n, double least, double largest, std:
 void summarise(const double* errors, std::size_t n, std::vector<double>& scratch, double* row) {
   const auto& kernels = trajectory_kernels();
   std::vector<double> kept;
-  double sums[5];
-  kernels.sums(errors, n, 0.0, sums);
+  double sums[4];
+  kernels.sums(errors, n, sums);
   if (sums[0] != sums[0]) {
     std::copy_if(errors, errors + n, std::back_inserter(kept), [](double e) { return e == e; });
     errors = kept.data();
     n = kept.size();
-    kernels.sums(errors, n, 0.0, sums);
+    kernels.sums(errors, n, sums);
   }
   row[7] = static_cast<double>(n);
   if (n == 0) {
     std::fill_n(row, 7, std::nan(""));
     return;
   }
-  double count = static_cast<double>(n), mean = sums[0] / count, about[5];
-  kernels.sums(errors, n, mean, about);
+  double count = static_cast<double>(n), mean = sums[0] / count;
   row[0] = std::sqrt(sums[1] / count);
   row[1] = mean;
-  row[2] = median(errors, n, sums[3], sums[4], scratch);
-  row[3] = std::sqrt(about[2] / count);
-  row[4] = sums[3];
-  row[5] = sums[4];
+  row[2] = median(errors, n, sums[2], sums[3], mean, scratch);
+  row[3] = std::sqrt(kernels.squares_about(errors, n, mean) / count);
+  row[4] = sums[2];
+  row[5] = sums[3];
   row[6] = sums[1];
 }
 

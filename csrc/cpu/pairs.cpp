@@ -21,7 +21,8 @@ void by_frames(std::size_t n, const PairOptions& options, Pairs& pairs) {
 }
 
 // From the first on, each time the steps since the last chosen pose come to delta.
-void by_chain(const std::vector<double>& steps, const std::vector<std::size_t>& at, double delta, Pairs& pairs) {
+void by_chain(const std::vector<double>& steps, const std::vector<std::size_t>& at, double delta,
+              Pairs& pairs) {
   double sum = 0.0;
   std::size_t last = 0;
   for (std::size_t k = 1; k < at.size(); ++k) {
@@ -33,16 +34,18 @@ void by_chain(const std::vector<double>& steps, const std::vector<std::size_t>& 
   }
 }
 
-// The miss |path[j] - path[i] - delta| falls and then rises along j, so two binary searches find its first minimum.
-void by_nearest(const std::vector<double>& steps, const std::vector<std::size_t>& at, double delta, double tolerance,
-                Pairs& pairs) {
+// The miss |path[j] - path[i] - delta| falls and then rises along j, so two binary searches find its first
+// minimum.
+void by_nearest(const std::vector<double>& steps, const std::vector<std::size_t>& at, double delta,
+                double tolerance, Pairs& pairs) {
   if (at.empty()) return;
   std::vector<double> path(at.size(), 0.0);
   for (std::size_t k = 1; k < at.size(); ++k) path[k] = path[k - 1] + steps[k - 1];
   for (std::size_t i = 0; i + 1 < at.size(); ++i) {
     auto miss = [&](double along) { return std::abs(along - path[i] - delta); };
     auto first = path.begin() + static_cast<std::ptrdiff_t>(i) + 1;
-    auto best = std::partition_point(first, path.end(), [&](double along) { return along - path[i] < delta; });
+    auto best =
+        std::partition_point(first, path.end(), [&](double along) { return along - path[i] < delta; });
     if (best == path.end() || (best != first && miss(*(best - 1)) <= miss(*best))) {
       double least = miss(*(best - 1));
       best = std::partition_point(first, best, [&](double along) { return miss(along) > least; });
@@ -60,11 +63,13 @@ Pose<double> pose_at(const T* poses, std::size_t k) {
   return out;
 }
 
-// Every later pose at an angle of delta, give or take. An arc tangent is taken only of angles whose cosine comes near.
+// Every later pose at an angle of delta, give or take. An arc tangent is taken only of angles whose cosine
+// comes near.
 template <typename T>
 void by_angle(const T* poses, const std::vector<std::size_t>& at, double in_unit, const PairOptions& options,
               bool polish, Pairs& pairs) {
-  double margin = options.tolerance * options.delta, low = options.delta - margin, high = options.delta + margin;
+  double margin = options.tolerance * options.delta, low = options.delta - margin,
+         high = options.delta + margin;
   const double kMargin = 1e-3;  // far above what rounding, or a pose off SO(3), does to a cosine
   double least = std::cos(std::min(high / in_unit, kPi)) - kMargin;
   double most = std::cos(std::min(std::max(low / in_unit, 0.0), kPi)) + kMargin;
@@ -108,9 +113,9 @@ void select_pairs(const T* poses, std::size_t n, const std::uint8_t* use, double
     by_chain(steps, at, options.delta, pairs);
 }
 
-template void select_pairs<float>(const float*, std::size_t, const std::uint8_t*, double, bool, const PairOptions&,
-                                  Pairs&);
-template void select_pairs<double>(const double*, std::size_t, const std::uint8_t*, double, bool, const PairOptions&,
-                                   Pairs&);
+template void select_pairs<float>(const float*, std::size_t, const std::uint8_t*, double, bool,
+                                  const PairOptions&, Pairs&);
+template void select_pairs<double>(const double*, std::size_t, const std::uint8_t*, double, bool,
+                                   const PairOptions&, Pairs&);
 
 }  // namespace wmb

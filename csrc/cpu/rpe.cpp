@@ -25,13 +25,24 @@ void pairs_of(const Tracks<U>& tracks, std::size_t n, const RpeOptions& options,
                p.checked.check.polish, options.pairs, p.pairs);
 }
 
+// Without an alignment there is nothing to fit; what is asked is whether any pose counts.
+void fit_nothing(const PoseCheck& check, std::size_t n, Problem& problem) {
+  bool any = check.plain ? n > 0 : std::find(check.use.begin(), check.use.end(), 1) != check.use.end();
+  problem.fit = {identity3(), {0, 0, 0}, 1.0, -1, any ? Reason::ok : Reason::not_finite};
+}
+
 template <typename T>
-void prepare(const Tracks<T>& tracks, const Items& items, std::size_t item, const RpeOptions& options, Prepared<T>& p,
-             Refused& refused) {
+void prepare(const Tracks<T>& tracks, const Items& items, std::size_t item, const RpeOptions& options,
+             Prepared<T>& p, Refused& refused) {
   std::size_t n = items.size(item);
-  collect_checked(tracks, items, item, options.fit.n_fit, p.checked, p.problem, refused);
-  fit(&p.problem, 1, options.fit.align, epsilon_of<T>());
-  if (options.fit.align == Align::origin) origin_of(p.checked, p.problem);
+  check_item(tracks, items, item, p.checked, refused);
+  if (options.fit.align == Align::none) {
+    fit_nothing(p.checked.check, n, p.problem);
+  } else {
+    collect(p.checked.tracks, p.checked.mask(), n, options.fit.n_fit, p.problem);
+    fit(&p.problem, 1, options.fit.align, epsilon_of<T>());
+    if (options.fit.align == Align::origin) origin_of(p.checked, p.problem);
+  }
   // Without a scale the estimate has no extent, and any scale leaves its steps at zero.
   p.scale = p.problem.fit.scale == p.problem.fit.scale ? p.problem.fit.scale : 1.0;
   p.pairs.clear();
@@ -43,14 +54,14 @@ void prepare(const Tracks<T>& tracks, const Items& items, std::size_t item, cons
 
 void step_errors(const Tracks<double>& t, const std::vector<std::int64_t>& pairs, const StepOptions& options,
                  double* translation, double* rotation, double* extra) {
-  trajectory_kernels().step_errors({t.est, t.ref}, pairs.data(), pairs.size() / 2, options, translation, rotation,
-                                   extra);
+  trajectory_kernels().step_errors({t.est, t.ref}, pairs.data(), pairs.size() / 2, options, translation,
+                                   rotation, extra);
 }
 
 void step_errors(const Tracks<float>& t, const std::vector<std::int64_t>& pairs, const StepOptions& options,
                  double* translation, double* rotation, double* extra) {
-  trajectory_kernels().step_errors_f32({t.est, t.ref}, pairs.data(), pairs.size() / 2, options, translation, rotation,
-                                       extra);
+  trajectory_kernels().step_errors_f32({t.est, t.ref}, pairs.data(), pairs.size() / 2, options, translation,
+                                       rotation, extra);
 }
 
 // Pairs of which either pose cannot be used have no error.
@@ -66,8 +77,10 @@ template <typename T>
 void errors_of_item(const Prepared<T>& p, std::size_t item, const RpeOptions& options, const RpeArrays& out,
                     std::vector<double>& scratch) {
   const Align align = options.fit.align;
-  bool turned = align != Align::scale && align != Align::none && p.problem.fit.rotation.m[0] == p.problem.fit.rotation.m[0];
-  StepOptions step{p.scale, turned ? p.problem.fit.rotation : identity3(), options.world, p.checked.check.polish,
+  bool turned = align != Align::scale && align != Align::none &&
+                p.problem.fit.rotation.m[0] == p.problem.fit.rotation.m[0];
+  StepOptions step{p.scale,           turned ? p.problem.fit.rotation : identity3(),
+                   options.world,     p.checked.check.polish,
                    options.has_extra, options.extra};
   std::size_t start = static_cast<std::size_t>(out.starts[item]), n = p.pairs.size() / 2;
   double *translation = out.translation + start, *rotation = out.rotation + start;
@@ -86,7 +99,8 @@ void errors_of_item(const Prepared<T>& p, std::size_t item, const RpeOptions& op
 }  // namespace
 
 template <typename T>
-Refused count_pairs(const Tracks<T>& tracks, const Items& items, const RpeOptions& options, std::int64_t* counts) {
+Refused count_pairs(const Tracks<T>& tracks, const Items& items, const RpeOptions& options,
+                    std::int64_t* counts) {
   Refusals refusals;
   auto chunk = [&](std::size_t item) {
     Prepared<T> p;
@@ -109,7 +123,7 @@ Refused rpe(const Tracks<T>& tracks, const Items& items, const RpeOptions& optio
     prepare(tracks, items, item, options, p, refused);
     refusals.add(refused);
     const Problem& q = p.problem;
-    double sse = trajectory_kernels().distances(q.x, q.y, q.n, q.n_fit, q.residual, nullptr);
+    double sse = trajectory_kernels().distances(q.x, q.y, q.n, q.n_fit, 0, q.residual, nullptr);
     write_fit(q, sse, out.fits + kFitRow * item);
     out.deviation[item] = p.checked.check.deviation;
     errors_of_item(p, item, options, out, scratch);
@@ -118,8 +132,8 @@ Refused rpe(const Tracks<T>& tracks, const Items& items, const RpeOptions& optio
   return refusals.kept();
 }
 
-#define WMB_INSTANTIATE(T)                                                                                  \
-  template Refused count_pairs<T>(const Tracks<T>&, const Items&, const RpeOptions&, std::int64_t*);       \
+#define WMB_INSTANTIATE(T)                                                                           \
+  template Refused count_pairs<T>(const Tracks<T>&, const Items&, const RpeOptions&, std::int64_t*); \
   template Refused rpe<T>(const Tracks<T>&, const Items&, const RpeOptions&, const RpeArrays&);
 WMB_INSTANTIATE(float)
 WMB_INSTANTIATE(double)

@@ -31,7 +31,8 @@ struct RpeArrays {
 
 // How many pairs each item has.
 template <typename T>
-Refused count_pairs(const Tracks<T>& tracks, const Items& items, const RpeOptions& options, std::int64_t* counts);
+Refused count_pairs(const Tracks<T>& tracks, const Items& items, const RpeOptions& options,
+                    std::int64_t* counts);
 
 template <typename T>
 Refused rpe(const Tracks<T>& tracks, const Items& items, const RpeOptions& options, const RpeArrays& out);

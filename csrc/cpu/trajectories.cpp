@@ -21,47 +21,69 @@ bool finite(const Moments& m) {
   return check == 0.0;
 }
 
-// Points side by side; those that do not count are left out.
+// All points side by side, as they are.
 template <typename T>
-void gather(const Tracks<T>& tracks, const std::uint8_t* mask, std::size_t n, std::size_t n_fit, Problem& problem) {
-  problem.held_x.clear();
-  problem.held_y.clear();
-  problem.index.clear();
-  problem.n_fit = 0;
-  for (std::size_t k = 0; k < n; ++k) {
-    if (mask != nullptr && mask[k] == 0) continue;
-    Vec3<double> x = position(tracks.est, tracks.stride, k), y = position(tracks.ref, tracks.stride, k);
-    if (!(if_finite(x.x + x.y + x.z) + if_finite(y.x + y.y + y.z) == 0.0)) continue;
-    problem.held_x.insert(problem.held_x.end(), {x.x, x.y, x.z});
-    problem.held_y.insert(problem.held_y.end(), {y.x, y.y, y.z});
-    problem.index.push_back(static_cast<std::int64_t>(k));
-    if (k < n_fit) ++problem.n_fit;
+void copy_points(const Tracks<T>& tracks, std::size_t n, Problem& problem) {
+  problem.held_x.resize(3 * n);
+  problem.held_y.resize(3 * n);
+  const std::size_t at = tracks.stride == kPoint ? 0 : 3, step = tracks.stride == kPoint ? 1 : 4;
+  double *x = problem.held_x.data(), *y = problem.held_y.data();
+  const T *est = tracks.est + at, *ref = tracks.ref + at;
+  for (std::size_t k = 0; k < n; ++k, est += tracks.stride, ref += tracks.stride) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      x[3 * k + i] = static_cast<double>(est[step * i]);
+      y[3 * k + i] = static_cast<double>(ref[step * i]);
+    }
   }
-  problem.n = problem.index.size();
-  problem.whole = problem.n == n;
-  problem.x = problem.held_x.data();
-  problem.y = problem.held_y.data();
 }
 
-const double* direct(const double* points) { return points; }
-const double* direct(const float*) { return nullptr; }
+// Takes out the points that do not count.
+void leave_out(const std::uint8_t* mask, std::size_t n, std::size_t n_fit, Problem& problem) {
+  double *x = problem.held_x.data(), *y = problem.held_y.data();
+  problem.index.resize(n);
+  std::size_t kept = 0;
+  problem.n_fit = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    double check = 0.0;
+    for (std::size_t i = 3 * k; i < 3 * k + 3; ++i) check += if_finite(x[i]) + if_finite(y[i]);
+    if ((mask != nullptr && mask[k] == 0) || check != 0.0) continue;
+    for (std::size_t i = 0; i < 3; ++i) {
+      x[3 * kept + i] = x[3 * k + i];
+      y[3 * kept + i] = y[3 * k + i];
+    }
+    problem.index[kept++] = static_cast<std::int64_t>(k);
+    if (k < n_fit) ++problem.n_fit;
+  }
+  problem.n = kept;
+  problem.whole = kept == n;
+}
+
+// The points themselves, where the kernels can read them.
+const double* as_doubles(const double* points) { return points; }
+const double* as_doubles(const float*) { return nullptr; }
 
 }  // namespace
 
 template <typename T>
-void collect(const Tracks<T>& tracks, const std::uint8_t* mask, std::size_t n, std::int64_t n_fit, Problem& problem) {
+void collect(const Tracks<T>& tracks, const std::uint8_t* mask, std::size_t n, std::int64_t n_fit,
+             Problem& problem) {
   const auto& kernels = trajectory_kernels();
   std::size_t first = n_fit < 0 || static_cast<std::size_t>(n_fit) > n ? n : static_cast<std::size_t>(n_fit);
-  if (sizeof(T) == 8 && mask == nullptr && tracks.stride == kPoint && first == n && n > 0) {
+  const bool in_place = sizeof(T) == 8 && tracks.stride == kPoint;
+  if (!in_place) copy_points(tracks, n, problem);
+  problem.x = in_place ? as_doubles(tracks.est) : problem.held_x.data();
+  problem.y = in_place ? as_doubles(tracks.ref) : problem.held_y.data();
+  problem.n = problem.n_fit = n;
+  problem.whole = true;
+  if (mask == nullptr && first == n && n > 0) {
     // Most often every point is finite, and the sums show whether that was so.
-    problem.x = direct(tracks.est);
-    problem.y = direct(tracks.ref);
-    problem.n = problem.n_fit = n;
-    problem.whole = true;
     kernels.moments(problem.x, problem.y, n, problem.moments);
     if (finite(problem.moments)) return;
   }
-  gather(tracks, mask, n, first, problem);
+  if (in_place) copy_points(tracks, n, problem);
+  problem.x = problem.held_x.data();
+  problem.y = problem.held_y.data();
+  leave_out(mask, n, first, problem);
   kernels.moments(problem.x, problem.y, problem.n_fit, problem.moments);
 }
 
@@ -81,6 +103,7 @@ void fit(Problem* problems, std::size_t count, Align align, double epsilon) {
       p.fit = solve(p.moments, p.spread, decompositions[i], static_cast<double>(p.n_fit), epsilon,
                     align != Align::se3);
       p.residual = residual_of(p.fit, p.moments, p.spread);
+      p.mean_square = mean_square_of(p.fit, p.spread, decompositions[i]);
       if (align != Align::scale) continue;
       double scale = p.fit.scale == p.fit.scale ? p.fit.scale : 1.0;
       p.residual = {scale * identity3(), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
@@ -132,15 +155,17 @@ void write_fit(const Problem& problem, double sse, double* row) {
 
 namespace {
 
-void deviations(const double* poses, std::size_t n, double* out) { trajectory_kernels().deviations(poses, n, out); }
+void deviations(const double* poses, std::size_t n, double* out) {
+  trajectory_kernels().deviations(poses, n, out);
+}
 void deviations(const float* poses, std::size_t n, double* out) {
   trajectory_kernels().deviations_f32(poses, n, out);
 }
 
 // Checks a block of poses of one trajectory; `use` is cleared where one cannot be used.
 template <typename T>
-void check_block(const T* poses, std::size_t n, const std::uint8_t* mask, std::int64_t first, std::uint8_t* use,
-                 PoseCheck& check, std::int64_t& refused) {
+void check_block(const T* poses, std::size_t n, const std::uint8_t* mask, std::int64_t first,
+                 std::uint8_t* use, PoseCheck& check, std::int64_t& refused) {
   double deviation[kCheckBlock];
   deviations(poses, n, deviation);
   for (std::size_t k = 0; k < n; ++k) {
@@ -182,10 +207,9 @@ PoseCheck check_poses(const Tracks<T>& tracks, const Items& items, std::size_t i
 }
 
 template <typename T>
-void copy_poses(const T* from, std::size_t n, bool project, std::vector<double>& to) {
+void project_poses(const T* from, std::size_t n, std::vector<double>& to) {
   to.resize(kPose * n);
   for (std::size_t i = 0; i < kPose * n; ++i) to[i] = static_cast<double>(from[i]);
-  if (!project) return;
   for (std::size_t k = 0; k < n; ++k) {
     double* pose = to.data() + kPose * k;
     Mat3<double> r;
@@ -196,11 +220,11 @@ void copy_poses(const T* from, std::size_t n, bool project, std::vector<double>&
   }
 }
 
-#define WMB_INSTANTIATE(T)                                                                               \
-  template void collect<T>(const Tracks<T>&, const std::uint8_t*, std::size_t, std::int64_t, Problem&);  \
-  template void fit_origin<T>(const Tracks<T>&, Problem&);                                               \
-  template PoseCheck check_poses<T>(const Tracks<T>&, const Items&, std::size_t, Refused&);              \
-  template void copy_poses<T>(const T*, std::size_t, bool, std::vector<double>&);
+#define WMB_INSTANTIATE(T)                                                                              \
+  template void collect<T>(const Tracks<T>&, const std::uint8_t*, std::size_t, std::int64_t, Problem&); \
+  template void fit_origin<T>(const Tracks<T>&, Problem&);                                              \
+  template PoseCheck check_poses<T>(const Tracks<T>&, const Items&, std::size_t, Refused&);             \
+  template void project_poses<T>(const T*, std::size_t, std::vector<double>&);
 WMB_INSTANTIATE(float)
 WMB_INSTANTIATE(double)
 #undef WMB_INSTANTIATE

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Four doubles that are worked on together. The number is fixed: one AVX register, two of SSE2 or NEON, so the bits
-// are the same on all. Everything here has internal linkage: two files compiled for different machines never share
-// one copy of a function.
+// Four doubles that are worked on together. The number is fixed: one AVX register, two of SSE2 or NEON, so
+// the bits are the same on all. Everything here has internal linkage: two files compiled for different
+// machines never share one copy of a function.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,8 @@ inline Mask operator>(Lanes a, Lanes b) { return a.v > b.v; }
 inline Lanes select(Mask condition, Lanes yes, Lanes no) { return Lanes(condition ? yes.v : no.v); }
 
 inline Lanes square_root(Lanes a) {
-  return Lanes(Doubles{__builtin_sqrt(a.v[0]), __builtin_sqrt(a.v[1]), __builtin_sqrt(a.v[2]), __builtin_sqrt(a.v[3])});
+  return Lanes(Doubles{__builtin_sqrt(a.v[0]), __builtin_sqrt(a.v[1]), __builtin_sqrt(a.v[2]),
+                       __builtin_sqrt(a.v[3])});
 }
 
 inline Lanes absolute(Lanes a) {
@@ -58,21 +59,28 @@ inline Doubles load4(const float* from) {
 
 inline void store4(double* to, Doubles v) { std::memcpy(to, &v, sizeof v); }
 
-// x, y and z of four points that lie one after the other.
+// Two doubles from here and two from there.
+inline Doubles load2and2(const double* low, const double* high) {
+  return Doubles{low[0], low[1], high[0], high[1]};
+}
+
+// x, y and z of four points that lie one after the other. Halves are paired as they are loaded, so that no
+// number crosses from one half of a register to the other afterwards.
 inline void load_points(const double* p, Lanes& x, Lanes& y, Lanes& z) {
-  Doubles a = load4(p), b = load4(p + 4), c = load4(p + 8);  // x0 y0 z0 x1 | y1 z1 x2 y2 | z2 x3 y3 z3
-  Doubles ab = __builtin_shuffle(a, b, Mask{0, 3, 6, 7});     // x0 x1 x2 y2
-  Doubles mid = __builtin_shuffle(a, b, Mask{1, 4, 2, 5});    // y0 y1 z0 z1
-  x = Lanes(__builtin_shuffle(ab, c, Mask{0, 1, 2, 5}));
-  Doubles y01y2 = __builtin_shuffle(mid, ab, Mask{0, 1, 7, 7});
-  y = Lanes(__builtin_shuffle(y01y2, c, Mask{0, 1, 2, 6}));
-  z = Lanes(__builtin_shuffle(mid, c, Mask{2, 3, 4, 7}));
+  const Doubles a = load2and2(p, p + 6);       // x0 y0 x2 y2
+  const Doubles b = load2and2(p + 2, p + 8);   // z0 x1 z2 x3
+  const Doubles c = load2and2(p + 4, p + 10);  // y1 z1 y3 z3
+  x = Lanes(__builtin_shuffle(a, b, Mask{0, 5, 2, 7}));
+  y = Lanes(__builtin_shuffle(a, c, Mask{1, 4, 3, 6}));
+  z = Lanes(__builtin_shuffle(b, c, Mask{0, 5, 2, 7}));
 }
 
 // Rows of four matrices, turned into columns: lane k of out[j] is entry j of row k.
 inline void transpose4(Doubles a, Doubles b, Doubles c, Doubles d, Lanes out[4]) {
-  Doubles ab_low = __builtin_shuffle(a, b, Mask{0, 4, 2, 6}), ab_high = __builtin_shuffle(a, b, Mask{1, 5, 3, 7});
-  Doubles cd_low = __builtin_shuffle(c, d, Mask{0, 4, 2, 6}), cd_high = __builtin_shuffle(c, d, Mask{1, 5, 3, 7});
+  Doubles ab_low = __builtin_shuffle(a, b, Mask{0, 4, 2, 6}),
+          ab_high = __builtin_shuffle(a, b, Mask{1, 5, 3, 7});
+  Doubles cd_low = __builtin_shuffle(c, d, Mask{0, 4, 2, 6}),
+          cd_high = __builtin_shuffle(c, d, Mask{1, 5, 3, 7});
   out[0] = Lanes(__builtin_shuffle(ab_low, cd_low, Mask{0, 1, 4, 5}));
   out[1] = Lanes(__builtin_shuffle(ab_high, cd_high, Mask{0, 1, 4, 5}));
   out[2] = Lanes(__builtin_shuffle(ab_low, cd_low, Mask{2, 3, 6, 7}));

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bodies of cpu/trajectory_kernels.h, compiled once for each instruction set. No std containers, nothing with
-// external linkage but the one table: WMB_TRAJECTORY_TABLE names it.
+// The bodies of cpu/trajectory_kernels.h, compiled once for each instruction set. No std containers, nothing
+// with external linkage but the one table: WMB_TRAJECTORY_TABLE names it.
 #include "cpu/isa/lanes.h"
+#include "cpu/isa/numbers.inc.h"
 #include "cpu/trajectory_kernels.h"
 
 namespace wmb {
 namespace {
 
-// Sums are closed every so many points, so that their rounding error does not grow with the length.
-constexpr std::size_t kBlock = 1024;
+// How many numbers ahead a pass over memory asks for: beyond the page, where the hardware's own look-ahead
+// ends.
+constexpr std::size_t kAhead = 768;
 
 struct PointLanes {
   Lanes x, y, z;
@@ -25,6 +27,12 @@ inline PointLanes last_points(const double* p, std::size_t n, const double* orig
   double padded[3 * kLanes];
   for (int i = 0; i < 3 * kLanes; ++i) padded[i] = i < static_cast<int>(3 * n) ? p[i] : origin[i % 3];
   return points_at(padded);
+}
+
+// Asks for the line, and the next, that will be read before long. An address beyond the end does no harm.
+inline void fetch(const double* at) {
+  __builtin_prefetch(at, 0, 2);
+  __builtin_prefetch(at + 8, 0, 2);
 }
 
 struct MomentLanes {
@@ -55,12 +63,15 @@ void moments(const double* x, const double* y, std::size_t n, Moments& out) {
     MomentLanes m;
     std::memset(&m, 0, sizeof m);
     std::size_t k = begin;
-    for (; k + kLanes <= end; k += kLanes) add_points(m, points_at(x + 3 * k), points_at(y + 3 * k), ox, oy);
-    if (k < end) add_points(m, last_points(x + 3 * k, end - k, x), last_points(y + 3 * k, end - k, y), ox, oy);
-    for (int i = 0; i < 3; ++i) {
-      (&out.x.x)[i] += sum_of(m.x[i]);
-      (&out.y.x)[i] += sum_of(m.y[i]);
+    for (; k + kLanes <= end; k += kLanes) {
+      fetch(x + 3 * k + kAhead);
+      fetch(y + 3 * k + kAhead);
+      add_points(m, points_at(x + 3 * k), points_at(y + 3 * k), ox, oy);
     }
+    if (k < end)
+      add_points(m, last_points(x + 3 * k, end - k, x), last_points(y + 3 * k, end - k, y), ox, oy);
+    out.x = {out.x.x + sum_of(m.x[0]), out.x.y + sum_of(m.x[1]), out.x.z + sum_of(m.x[2])};
+    out.y = {out.y.x + sum_of(m.y[0]), out.y.y + sum_of(m.y[1]), out.y.z + sum_of(m.y[2])};
     out.xx += sum_of(m.xx);
     out.yy += sum_of(m.yy);
     for (int i = 0; i < 9; ++i) out.yx.m[i] += sum_of(m.yx[i]);
@@ -112,31 +123,40 @@ inline Vec3<Lanes> residual(const ResidualLanes& r, const Vec3<Lanes>& x, const 
   return (r.m * (x - r.from) + r.shift) - (y - r.to);
 }
 
-double distances(const double* x, const double* y, std::size_t n, std::size_t n_fit, const Residual& plain,
-                 double* errors) {
+inline void store_some(double* to, const Lanes& values, std::size_t count) {
+  for (std::size_t lane = 0; lane < count && lane < kLanes; ++lane) to[lane] = values.v[lane];
+}
+
+// Squared distances of the four points from k on, of which those from n on are made up.
+inline Lanes squared_distances(const ResidualLanes& r, const double* x, const double* y, std::size_t k,
+                               std::size_t n) {
+  const bool all = k + kLanes <= n;
+  const PointLanes px = all ? points_at(x + 3 * k) : last_points(x + 3 * k, n - k, x);
+  const PointLanes py = all ? points_at(y + 3 * k) : last_points(y + 3 * k, n - k, y);
+  const Vec3<Lanes> e = residual(r, {px.x, px.y, px.z}, {py.x, py.y, py.z});
+  return dot(e, e);
+}
+
+double distances(const double* x, const double* y, std::size_t n, std::size_t n_fit, std::size_t ahead,
+                 const Residual& plain, double* errors) {
   const ResidualLanes r = spread_out(plain);
   double total = 0.0;
   for (std::size_t begin = 0; begin < n; begin += kBlock) {
     const std::size_t end = begin + kBlock < n ? begin + kBlock : n;
     Lanes sum(0.0);
-    for (std::size_t k = begin; k < end; k += kLanes) {
+    std::size_t k = begin;
+    for (; k + kLanes <= end && k + kLanes <= n_fit; k += kLanes) {
+      fetch(x + 3 * k + ahead);
+      fetch(y + 3 * k + ahead);
+      const Lanes squared = squared_distances(r, x, y, k, n);
+      sum = sum + squared;
+      if (errors != nullptr) store4(errors + k, square_root(squared).v);
+    }
+    for (; k < end; k += kLanes) {
+      const Lanes squared = squared_distances(r, x, y, k, n);
       const std::size_t here = end - k < kLanes ? end - k : kLanes;
-      const PointLanes px = here == kLanes ? points_at(x + 3 * k) : last_points(x + 3 * k, here, x);
-      const PointLanes py = here == kLanes ? points_at(y + 3 * k) : last_points(y + 3 * k, here, y);
-      const Vec3<Lanes> e = residual(r, {px.x, px.y, px.z}, {py.x, py.y, py.z});
-      const Lanes squared = dot(e, e);
-      if (k + kLanes <= n_fit) {
-        sum = sum + squared;
-      } else {
-        for (int lane = 0; lane < kLanes && k + lane < n_fit; ++lane) sum.v[lane] += squared.v[lane];
-      }
-      if (errors == nullptr) continue;
-      const Lanes length = square_root(squared);
-      if (here == kLanes) {
-        store4(errors + k, length.v);
-      } else {
-        for (std::size_t lane = 0; lane < here; ++lane) errors[k + lane] = length.v[lane];
-      }
+      for (std::size_t lane = 0; lane < here && k + lane < n_fit; ++lane) sum.v[lane] += squared.v[lane];
+      if (errors != nullptr) store_some(errors + k, square_root(squared), here);
     }
     total += sum_of(sum);
   }
@@ -162,13 +182,9 @@ inline Pose<Lanes> load_row(const T* poses, std::size_t k, std::size_t n) {
   return load_poses(poses + 16 * k, poses + 16 * b, poses + 16 * c, poses + 16 * d);
 }
 
-inline void store_some(double* to, const Lanes& values, std::size_t count) {
-  for (std::size_t lane = 0; lane < count && lane < kLanes; ++lane) to[lane] = values.v[lane];
-}
-
 template <typename T>
-void pose_errors(const PosePairs<T>& poses, std::size_t n, const Residual& plain, const Mat3<double>& rotation,
-                 Relation relation, bool polish, double* errors) {
+void pose_errors(const PosePairs<T>& poses, std::size_t n, const Residual& plain,
+                 const Mat3<double>& rotation, Relation relation, bool polish, double* errors) {
   const ResidualLanes r = spread_out(plain);
   const Mat3<Lanes> align = spread_out(rotation);
   for (std::size_t k = 0; k < n; k += kLanes) {
@@ -181,8 +197,8 @@ void pose_errors(const PosePairs<T>& poses, std::size_t n, const Residual& plain
 }
 
 template <typename T>
-void step_errors(const PosePairs<T>& poses, const std::int64_t* pairs, std::size_t n, const StepOptions& options,
-                 double* translation, double* rotation, double* extra) {
+void step_errors(const PosePairs<T>& poses, const std::int64_t* pairs, std::size_t n,
+                 const StepOptions& options, double* translation, double* rotation, double* extra) {
   const Lanes scale(options.scale);
   const Mat3<Lanes> turn = spread_out(options.rotation);
   for (std::size_t k = 0; k < n; k += kLanes) {
@@ -192,7 +208,7 @@ void step_errors(const PosePairs<T>& poses, const std::int64_t* pairs, std::size
       first[lane] = 16 * static_cast<std::size_t>(pairs[2 * pair]);
       second[lane] = 16 * static_cast<std::size_t>(pairs[2 * pair + 1]);
     }
-    auto at = [&](const T* base, const std::size_t(&index)[kLanes]) {
+    auto at = [&](const T* base, const std::size_t (&index)[kLanes]) {
       return load_poses(base + index[0], base + index[1], base + index[2], base + index[3]);
     };
     const Pose<Lanes> est_i = at(poses.est, first), est_j = at(poses.est, second);
@@ -202,7 +218,8 @@ void step_errors(const PosePairs<T>& poses, const std::int64_t* pairs, std::size
     est.p = scale * est.p;
     const Pose<Lanes> e = relative(ref, est);
     const std::size_t here = n - k;
-    const Lanes off = options.world ? norm(scale * (turn * (est_j.p - est_i.p)) - (ref_j.p - ref_i.p)) : norm(e.p);
+    const Lanes off =
+        options.world ? norm(scale * (turn * (est_j.p - est_i.p)) - (ref_j.p - ref_i.p)) : norm(e.p);
     store_some(translation + k, off, here);
     store_some(rotation + k, error_of(e, Relation::rotation_deg, options.polish), here);
     if (!options.has_extra) continue;
@@ -219,58 +236,26 @@ void step_errors(const PosePairs<T>& poses, const std::int64_t* pairs, std::size
   }
 }
 
-void sums(const double* e, std::size_t n, double about, double (&out)[5]) {
-  out[0] = out[1] = out[2] = 0.0;
-  out[3] = out[4] = n > 0 ? e[0] : 0.0;
-  const Lanes centre(about);
-  for (std::size_t begin = 0; begin < n; begin += kBlock) {
-    const std::size_t end = begin + kBlock < n ? begin + kBlock : n;
-    Lanes sum(0.0), square(0.0), spread(0.0), least(out[3]), largest(out[4]);
-    std::size_t k = begin;
-    for (; k + kLanes <= end; k += kLanes) {
-      const Lanes v(load4(e + k)), d = v - centre;
-      sum = sum + v;
-      square = square + v * v;
-      spread = spread + d * d;
-      least = select(v < least, v, least);
-      largest = select(v > largest, v, largest);
-    }
-    for (int lane = 0; k < end; ++k, ++lane) {
-      const double d = e[k] - about;
-      sum.v[lane] += e[k];
-      square.v[lane] += e[k] * e[k];
-      spread.v[lane] += d * d;
-      if (e[k] < least.v[lane]) least.v[lane] = e[k];
-      if (e[k] > largest.v[lane]) largest.v[lane] = e[k];
-    }
-    out[0] += sum_of(sum);
-    out[1] += sum_of(square);
-    out[2] += sum_of(spread);
-    for (int lane = 0; lane < kLanes; ++lane) {
-      if (least.v[lane] < out[3]) out[3] = least.v[lane];
-      if (largest.v[lane] > out[4]) out[4] = largest.v[lane];
-    }
-  }
-}
-
 template <typename T>
 void deviations(const T* poses, std::size_t n, double* out) {
-  const Lanes zero(0.0);
+  const Lanes zero(0.0), one(1.0), loose(1e-12);
   for (std::size_t k = 0; k < n; k += kLanes) {
-    const Pose<Lanes> p = load_row(poses, k, n);
+    const T* at[kLanes];
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      at[lane] = poses + 16 * (k + lane < n ? k + lane : n - 1);
+    const Pose<Lanes> p = load_poses(at[0], at[1], at[2], at[3]);
+    Lanes last[4];
+    transpose4(load4(at[0] + 12), load4(at[1] + 12), load4(at[2] + 12), load4(at[3] + 12), last);
     const Vec3<Lanes> first = row(p.r, 0), second = row(p.r, 1), third = row(p.r, 2);
     Lanes deviation = orthogonality_deviation(p.r);
     deviation = select(dot(cross(first, second), third) < zero, Lanes(-1.0), deviation);
+    const Lanes corner = last[3] - one;
+    const Lanes off = last[0] * last[0] + last[1] * last[1] + last[2] * last[2] + corner * corner;
+    deviation = select(off > loose, Lanes(-2.0), deviation);
     // x - x is zero or NaN.
     Lanes finite = (p.p.x - p.p.x) + (p.p.y - p.p.y) + (p.p.z - p.p.z);
     for (int i = 0; i < 9; ++i) finite = finite + (p.r.m[i] - p.r.m[i]);
     store_some(out + k, deviation + finite, n - k);
-  }
-  for (std::size_t k = 0; k < n; ++k) {
-    const T* last = poses + 16 * k + 12;
-    const double off = static_cast<double>(last[0] * last[0] + last[1] * last[1] + last[2] * last[2] +
-                                           (last[3] - 1) * (last[3] - 1));
-    if (off > 1e-12 && out[k] == out[k]) out[k] = -2.0;
   }
 }
 
@@ -285,6 +270,9 @@ extern const TrajectoryKernels WMB_TRAJECTORY_TABLE = {
     step_errors<double>,
     step_errors<float>,
     sums,
+    squares_about,
+    count_below,
+    keep_between,
     deviations<double>,
     deviations<float>,
 };

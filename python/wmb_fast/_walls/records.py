@@ -42,7 +42,8 @@ SENTENCES: dict[str, tuple[int, str]] = {
     "value_not_finite": (MISSING, "a value is not finite"),
 }
 _NAMES: tuple[str, ...] = tuple(core.reason_names())
-_STATUS = np.array([SENTENCES[name][0] for name in _NAMES], dtype=np.uint8)
+_CODES = {name: i for i, name in enumerate(_NAMES)}
+STATUS: Array = np.array([SENTENCES[name][0] for name in _NAMES], dtype=np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +64,9 @@ class Record:
 
 def status_of(call: Call, codes: Array) -> Any:
     """The statuses that belong to reason codes, in the caller's kind."""
-    return call.give(_STATUS[codes])
+    return call.give(STATUS[codes])
 
 
 def code(name: str) -> int:
     """The code of a reason, for what is found out before the core is called."""
-    return _NAMES.index(name)
+    return _CODES[name]

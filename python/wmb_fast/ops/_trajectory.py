@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the trajectory ops share: batches of pairs of trajectories in any of their forms, and the records they return."""
+"""What the trajectory ops share: batches of pairs of trajectories in any form, and the records they return."""
 
 from __future__ import annotations
 
@@ -9,15 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from .._walls.arrays import FLOATS, MASKS, Array, ArrayLike, Call, is_tensor, take
-from .._walls.checks import same_shape, shape_text, trailing
+from .._walls.arrays import FLOATS, MASKS, Array, ArrayLike, Call, take
+from .._walls.checks import same_shape, shape_text
 from .._walls.errors import ArgumentError, bad_type, bad_value
-from .._walls.records import DEGENERATE, MISSING, OK, Record, code, status_of
+from .._walls.records import DEGENERATE, MISSING, STATUS, Record, code, status_of
 
-POINTS: tuple[int | str, ...] = ("N", 3)
-POSES: tuple[int | str, ...] = ("N", 4, 4)
+POINTS: tuple[int, ...] = (-1, 3)  # the last axes; -1 is the number of poses
+POSES: tuple[int, ...] = (-1, 4, 4)
 FIT_ROW, STATISTICS_ROW = 16, 8  # csrc/cpu/trajectories.h
+# The status of an alignment by the reason of its fit: degenerate rather than missing, because positions are aligned.
+_ALIGNED = np.minimum(STATUS, DEGENERATE)
+_ALIGNED[code("not_finite")] = MISSING
 REFUSED = 0.1  # csrc/core/rotation.h: kRefuseAbove
+_DTYPES = {"mask": MASKS} | dict.fromkeys(
+    ("source", "target", "estimate", "reference", "trajectory", "itself", "weights"), FLOATS
+)
 Trajectories = ArrayLike | Sequence[ArrayLike]
 
 
@@ -29,7 +35,8 @@ class Sim3(Record):
         rotation: (..., 3, 3), determinant +1; NaN where nothing determines it.
         translation: (..., 3); NaN where the rotation or the scale is.
         scale: (...); 1 where it was not asked for.
-        rmse: (...) root mean square distance of the points it was fitted to, after what was applied of it.
+        rmse: (...) root mean square distance of the points it was fitted to, after what was applied of it; NaN where
+            that was not measured (:func:`rpe` without an alignment).
         rank: (...) int64: of the covariance; -1 where nothing was fitted.
     """
 
@@ -78,7 +85,7 @@ class ErrorStats(Record):
     deviation: Any
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Batch:
     """Pairs of trajectories as the core takes them: flat arrays, and where the items lie in them.
 
@@ -104,9 +111,14 @@ class Batch:
         return self.starts is not None
 
     @property
+    def width(self) -> int:
+        """Numbers a pose: 3 or 16."""
+        return 3 if len(self.tail) == 1 else 16
+
+    @property
     def room(self) -> int:
         """The poses of the flat arrays."""
-        return self.data[self.names[0]].size // int(np.prod(self.tail))
+        return self.data[self.names[0]].size // self.width
 
     def sizes(self) -> Array:
         """(n,) the poses of each item."""
@@ -133,11 +145,11 @@ class Batch:
 
     def per_item(self, values: Array) -> Any:
         """(n, ...) as the caller gets it."""
-        return self.call.give(values.reshape(self.shape + values.shape[1:]))
+        return self.call.give(values.reshape(self.shape + values.shape[1:]) if self.shape else values[0])
 
     def floats(self, values: Array) -> Any:
         """The same in the dtype of the trajectories."""
-        return self.per_item(values.astype(self.dtype, copy=False))
+        return self.per_item(values if values.dtype is self.dtype else values.astype(self.dtype))
 
     def per_pose(self, flat: Array, tail: tuple[int, ...] = ()) -> Any:
         """Numbers a pose, in the caller's form and dtype."""
@@ -154,18 +166,16 @@ class Batch:
 def batch_of(
     op: str,
     pair: Mapping[str, Trajectories],
-    tails: Sequence[tuple[int | str, ...]],
+    tails: Sequence[tuple[int, ...]],
     mask: Trajectories | None,
     lengths: ArrayLike | Sequence[int] | None,
     weights: Trajectories | None = None,
 ) -> Batch:
     """Checks a pair of (batches of) trajectories, and what goes with each pose, and lays them out for the core."""
-    dtypes = {**dict.fromkeys(pair, FLOATS), "mask": MASKS, "weights": FLOATS}
-    call, taken = take(op, {**pair, "mask": mask, "weights": weights}, dtypes=dtypes)
+    call, taken = take(op, {**pair, "mask": mask, "weights": weights}, dtypes=_DTYPES)
     first, second = pair
     names = (first, second)
-    lists = [name for name, value in taken.items() if isinstance(value, list)]
-    if lists:
+    if list in map(type, taken.values()):
         return _joined(op, call, names, taken, tails, lengths)
     estimate = taken[first]
     tail = _tail_of(op, first, estimate, tails)
@@ -173,28 +183,33 @@ def batch_of(
     shape, each = estimate.shape[: -len(tail)], estimate.shape[-len(tail)]
     if each == 0:
         raise bad_value(op, first, "hold at least one pose" if len(tail) == 3 else "hold at least one point", "none")
-    for name in ("mask", "weights"):
-        if taken[name] is not None and taken[name].shape != (*shape, each):
-            raise bad_value(op, name, f"have shape {(*shape, each)}", shape_text(taken[name]))
     sizes = None if lengths is None else _lengths_of(op, lengths, shape, each)
-    data = {name: taken[name].reshape(-1) for name in (*names, "weights") if taken[name] is not None}
-    flags = None if taken["mask"] is None else taken["mask"].reshape(-1).view(np.uint8)
+    data = {first: estimate.reshape(-1), second: taken[second].reshape(-1)}
+    flags = None
+    for name in ("mask", "weights"):
+        if (extra := taken[name]) is None:
+            continue
+        if extra.shape != (*shape, each):
+            raise bad_value(op, name, f"have shape {(*shape, each)}", shape_text(extra))
+        if name == "mask":
+            flags = extra.reshape(-1).view(np.uint8)
+        else:
+            data[name] = extra.reshape(-1)
     n = estimate.size // (each * (3 if len(tail) == 2 else 16))
-    numbers = tuple(int(size) for size in tail[1:])
-    return Batch(op, call, names, estimate.dtype, data, numbers, shape, n, each, None, sizes, flags)
+    return Batch(op, call, names, estimate.dtype, data, tail[1:], shape, n, each, None, sizes, flags)
 
 
-def _tail_of(op: str, name: str, array: Array, tails: Sequence[tuple[int | str, ...]]) -> tuple[int | str, ...]:
+def _tail_of(op: str, name: str, array: Array, tails: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """Which of the accepted last axes an array has."""
     for tail in tails:
-        if array.ndim >= len(tail) and array.shape[len(tail) * -1 + 1 :] == tail[1:]:
+        if array.ndim >= len(tail) and array.shape[1 - len(tail) :] == tail[1:]:
             return tail
-    trailing(op, name, array, tails[0])
-    raise AssertionError("trailing must have refused")
+    wanted = " or ".join("(..., N, " + ", ".join(map(str, tail[1:])) + ")" for tail in reversed(tails))
+    raise bad_value(op, name, f"have shape {wanted}", shape_text(array))
 
 
 def _lengths_of(op: str, lengths: ArrayLike | Sequence[int], shape: tuple[int, ...], each: int) -> Array:
-    sizes = np.asarray(lengths.numpy() if is_tensor(lengths) else lengths)
+    sizes: Array = np.asarray(lengths)
     if not np.issubdtype(sizes.dtype, np.integer):
         raise bad_type(op, "lengths", "hold integers", sizes.dtype)
     if not shape or sizes.shape != shape:
@@ -209,7 +224,7 @@ def _joined(
     call: Call,
     names: tuple[str, str],
     taken: Mapping[str, Any],
-    tails: Sequence[tuple[int | str, ...]],
+    tails: Sequence[tuple[int, ...]],
     lengths: object,
 ) -> Batch:
     """A batch given as lists, joined end to end."""
@@ -229,7 +244,7 @@ def _joined(
     tail = _tail_of(op, f"{names[0]}[0]", items[0], tails)
     for i, item in enumerate(items):
         if item.ndim != len(tail) or item.shape[1:] != tail[1:]:
-            raise bad_value(op, f"{names[0]}[{i}]", f"have shape {tail}", shape_text(item))
+            raise bad_value(op, f"{names[0]}[{i}]", f"have shape (N, {str(tail[1:])[1:-1]})", shape_text(item))
         same_shape(op, f"{names[1]}[{i}]", lists[names[1]][i], f"{names[0]}[{i}]", item)
         for name in ("mask", "weights"):
             if name in lists and lists[name][i].shape != item.shape[:1]:
@@ -238,30 +253,27 @@ def _joined(
     sizes = np.array([len(item) for item in items], dtype=np.int64)
     data = {name: value for name, value in joined.items() if name != "mask"}
     flags = joined["mask"].view(np.uint8) if "mask" in joined else None
-    numbers = tuple(int(size) for size in tail[1:])
     n, starts = len(items), np.cumsum(sizes) - sizes
-    return Batch(op, call, names, items[0].dtype, data, numbers, (n,), n, 0, starts, sizes, flags)
+    return Batch(op, call, names, items[0].dtype, data, tail[1:], (n,), n, 0, starts, sizes, flags)
 
 
 def sim3_of(batch: Batch, fits: Array) -> Sim3:
     """The record of rows of fits."""
+    if not batch.shape and batch.call.kind == "numpy":
+        # A caller's loop over single items: the same fields, without a detour over arrays.
+        row = fits[0] if batch.dtype is fits.dtype else fits[0].astype(batch.dtype)
+        why: Any = np.uint8(row[15])
+        rotation = row[:9].reshape(3, 3)
+        return Sim3(STATUS[why], why, rotation, row[9:12], row[12], row[13], np.int64(row[14]))
     status, codes = batch.status(fits[:, 15].astype(np.uint8))
-    return Sim3(
-        status,
-        codes,
-        batch.floats(fits[:, :9].reshape(-1, 3, 3)),
-        batch.floats(fits[:, 9:12]),
-        batch.floats(fits[:, 12]),
-        batch.floats(fits[:, 13]),
-        batch.per_item(fits[:, 14].astype(np.int64)),
-    )
+    rotation, translation = fits[:, :9].reshape(-1, 3, 3), fits[:, 9:12]
+    numbers = batch.floats(rotation), batch.floats(translation), batch.floats(fits[:, 12]), batch.floats(fits[:, 13])
+    return Sim3(status, codes, *numbers, batch.per_item(fits[:, 14].astype(np.int64)))
 
 
 def alignment_of(batch: Batch, sim3: Sim3, poses: Any = None) -> Alignment:
     """The record of an alignment: degenerate where its fit is, missing where there was nothing to fit."""
-    nothing = sim3._codes == code("not_finite")
-    status = np.where(sim3._codes == code("ok"), OK, np.where(nothing, MISSING, DEGENERATE)).astype(np.uint8)
-    return Alignment(batch.call.give(status), sim3._codes, poses, sim3)
+    return Alignment(batch.call.give(_ALIGNED[sim3._codes]), sim3._codes, poses, sim3)
 
 
 def stats_of(
@@ -270,18 +282,15 @@ def stats_of(
     """The record of rows of statistics; ``otherwise`` is why there is no error where the alignment does not say it."""
     counts = statistics[:, 7].astype(np.int64)
     none = (counts == 0).reshape(batch.shape)
-    codes = np.where(none & (alignment._codes == code("ok")), code(otherwise), alignment._codes).astype(np.uint8)
-    status = np.where(none, MISSING, np.where(codes == code("ok"), OK, DEGENERATE)).astype(np.uint8)
-    seven = [batch.floats(statistics[:, k]) for k in range(7)]
-    return ErrorStats(
-        batch.call.give(status),
-        codes,
-        *seven,
-        errors,
-        batch.per_item(counts),
-        alignment,
-        batch.floats(deviation),
-    )
+    codes = alignment._codes
+    status = _ALIGNED[codes]
+    if none.any():
+        codes = np.where(none & (codes == code("ok")), code(otherwise), codes).astype(np.uint8)
+        status = np.where(none, MISSING, status).astype(np.uint8)
+    rmse, mean, median, std, least, largest, sse = (batch.floats(column) for column in statistics.T[:7])
+    n, off = batch.per_item(counts), batch.floats(deviation)
+    given = batch.call.give(status)
+    return ErrorStats(given, codes, rmse, mean, median, std, least, largest, sse, errors, n, alignment, off)
 
 
 def refuse(batch: Batch, refused: Sequence[int]) -> None:

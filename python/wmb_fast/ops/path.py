@@ -45,7 +45,7 @@ def path_length(
         6.0
     """
     pair = {"trajectory": trajectory, "itself": trajectory}
-    batch = batch_of("path_length", pair, [POSES, POINTS], mask, lengths)
+    batch = batch_of("path_length", pair, (POSES, POINTS), mask, lengths)
     sums = np.empty(batch.n)
     for i in range(batch.n):
         (points, _), use = batch.item(i)

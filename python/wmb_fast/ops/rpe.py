@@ -154,7 +154,7 @@ def rpe(
     one_of("rpe", "align", align, ALIGNMENTS)
     if relation is not None:
         one_of("rpe", "relation", relation, RELATIONS)
-    batch = batch_of("rpe", {"estimate": estimate, "reference": reference}, [POSES], mask, lengths)
+    batch = batch_of("rpe", {"estimate": estimate, "reference": reference}, (POSES,), mask, lengths)
     if pick("rpe", backend, batch.call.device) == "reference":
         results = _readable_rpe(batch, selection, relation, frame, align)
     else:

@@ -7,7 +7,7 @@ are not finite; we report. For those cases an adapter holds the result to our ow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -110,10 +110,7 @@ def _compare(outcome: Outcome, case: Case, stats: Any, pairs: Any) -> None:
     expected = case.expected
     angle = case.inputs.get("relation") in ("rotation_angle_deg", "rotation_angle_rad")
     plain = case.tolerance["statistics"]
-    # evo takes angles through a rotation vector; near 0 and 180 degrees that has noise of its own.
-    noise = case.tolerance["rotation_angle (deg)"]["abs"] if angle else plain["abs"]
-    if np.array_equal(_poses(case.inputs["est"]), _poses(case.inputs["ref"])):
-        noise = max(noise, case.tolerance["rotation angle near 0 between identical rotations"]["abs"]) if angle else noise
+    noise = _angle_noise(case) if angle else plain["abs"]
     errors = np.asarray(stats.errors)
     if pairs is not None:
         ends = np.asarray(pairs)[:, 1]
@@ -139,9 +136,20 @@ def _compare(outcome: Outcome, case: Case, stats: Any, pairs: Any) -> None:
         _compare_fit(outcome, case, stats.alignment.sim3)
 
 
+def _angle_noise(case: Case) -> float:
+    """evo takes angles through a rotation vector; near 0 and 180 degrees that has noise of its own."""
+    identical = np.array_equal(_poses(case.inputs["est"]), _poses(case.inputs["ref"]))
+    name = "rotation angle near 0 between identical rotations" if identical else "rotation_angle (deg)"
+    degrees = float(case.tolerance[name]["abs"])
+    return degrees if case.inputs["relation"] == "rotation_angle_deg" else float(np.radians(degrees))
+
+
 def _compare_fit(outcome: Outcome, case: Case, fit: Any) -> None:
     expected, tolerance = case.expected["align"], case.tolerance["umeyama r,t,s"]
-    close: Callable[..., None] = lambda *a: outcome.close(*a, rel=tolerance["rel"], abs_=tolerance["abs"])  # noqa: E731
+
+    def close(what: str, got: Any, wanted: Any) -> None:
+        outcome.close(what, got, wanted, rel=tolerance["rel"], abs_=tolerance["abs"])
+
     if "origin_transform" in expected:
         close("align.rotation", fit.rotation, np.asarray(expected["origin_transform"])[:3, :3])
         close("align.translation", fit.translation, np.asarray(expected["origin_transform"])[:3, 3])
@@ -196,7 +204,10 @@ def _interpolated(outcome: Outcome, case: Case, first: Array, second: Array, pai
     """The longer trajectory at the stamps of the shorter; positions are (t, 0, 2 t)."""
     expected, tolerance, offset = case.expected["interpolation"], case.tolerance["statistics"], case.inputs["offset_2"]
     t1, t2 = first[pairs[:, 0]], second[pairs[:, 1]]
-    along = lambda t: np.stack([t, 0 * t, 2 * t], axis=1)  # noqa: E731
+
+    def along(t: Array) -> Array:
+        return np.stack([t, 0 * t, 2 * t], axis=1)
+
     xyz1, xyz2 = along(t1), along(t2)
     if len(first) >= len(second):
         t1 = t2 + offset

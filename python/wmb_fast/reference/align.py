@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 RANK_TOLERANCE = 1e-12
 NOISE_STEPS, COARSE_STEPS = 1.0, 1000.0
 UNDETERMINED = ("too_few_points", "source_zero_spread", "target_zero_spread", "uncorrelated", "rank_one", "mirrored")
@@ -51,6 +52,11 @@ class ErrorStats(NamedTuple):
     alignment: Sim3
 
 
+def usable(*rows: Array) -> Bools:
+    """(N,) where every number of every array is finite."""
+    return np.asarray(np.all([np.isfinite(array).reshape(len(array), -1).all(axis=1) for array in rows], axis=0))
+
+
 def umeyama(
     source: npt.ArrayLike,
     target: npt.ArrayLike,
@@ -62,7 +68,7 @@ def umeyama(
     """Least squares similarity of two point sets (Umeyama 1991, eq. 34-43)."""
     epsilon = np.finfo(np.asarray(source).dtype).eps
     x, y = np.asarray(source, np.float64), np.asarray(target, np.float64)
-    use = np.isfinite(x).all(1) & np.isfinite(y).all(1)
+    use = usable(x, y)
     if mask is not None:
         use &= np.asarray(mask, bool)
     w = np.ones(len(x)) if weights is None else np.asarray(weights, np.float64)
@@ -139,7 +145,7 @@ def align_trajectory(
     if is_pose:
         est, ref = clean_poses(est), clean_poses(ref)
     x, y = (p[:, :3, 3] if is_pose else p for p in (est, ref))
-    use = np.isfinite(est).reshape(len(x), -1).all(1) & np.isfinite(ref).reshape(len(x), -1).all(1)
+    use = usable(est, ref)
     if mask is not None:
         use &= np.asarray(mask, bool)
     first = use & (np.arange(len(x)) < (len(x) if n_align is None else n_align))
@@ -154,7 +160,7 @@ def align_trajectory(
 
 
 def _apply(
-    mode: str, sim3: Sim3, est: Array, ref: Array, x: Array, y: Array, use: npt.NDArray[np.intp], first: Array
+    mode: str, sim3: Sim3, est: Array, ref: Array, x: Array, y: Array, use: npt.NDArray[np.intp], first: Bools
 ) -> tuple[Array, Array, Sim3]:
     """What turns orientations, the moved positions, and what is reported as fitted."""
     if mode in ("sim3", "se3"):
@@ -186,11 +192,11 @@ def statistics(errors: Array, alignment: Sim3) -> ErrorStats:
     """Statistics of the errors that are not NaN; all NaN where there is none."""
     e = errors[~np.isnan(errors)]
     if len(e) == 0:
-        return ErrorStats(*[np.nan] * 7, errors, 0, alignment)
+        return ErrorStats(np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, errors, 0, alignment)
     sse = float((e**2).sum())
     rmse = float(np.sqrt(sse / len(e)))
-    five = float(e.mean()), float(np.median(e)), float(e.std()), float(e.min()), float(e.max())
-    return ErrorStats(rmse, *five, sse, errors, len(e), alignment)
+    middle, spread = float(np.median(e)), float(e.std())
+    return ErrorStats(rmse, float(e.mean()), middle, spread, e.min(), e.max(), sse, errors, len(e), alignment)
 
 
 def ape(

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .align import Array, ErrorStats, Sim3, align_trajectory, statistics
+from .align import Array, Bools, ErrorStats, Sim3, align_trajectory, statistics, usable
 
+Pairs = npt.NDArray[np.int64]
 AS_IS, REFUSED = 1e-5, 0.1
 
 
@@ -19,7 +20,7 @@ class PoseErrors(NamedTuple):
     translation: ErrorStats
     rotation_deg: ErrorStats
     relation: ErrorStats | None
-    pairs: npt.NDArray[np.int64]
+    pairs: Pairs
     alignment: Sim3
 
 
@@ -44,16 +45,21 @@ def deviation(r: Array) -> Array:
     return np.asarray(np.abs(np.swapaxes(r, -1, -2) @ r - np.eye(3)).max((-2, -1)))
 
 
+def finite_or_identity(r: Array) -> tuple[Array, Bools]:
+    """Matrices, the identity in the place of those that are not finite; and which are."""
+    good: Bools = np.asarray(np.isfinite(r).all((-2, -1)))
+    return np.where(good[..., None, None], r, np.eye(3)), good
+
+
 def clean_rotations(r: Array) -> Array:
     """Rotations within 1e-5 as they are, within 0.1 projected, others refused; NaN stays."""
-    r = r.copy()
-    good = np.isfinite(r).all((-2, -1))
-    off = np.where(good, deviation(np.where(good[..., None, None], r, np.eye(3))), 0.0)
-    negative = good & (np.linalg.det(np.where(good[..., None, None], r, np.eye(3))) < 0)
-    if (negative | (off > REFUSED)).any():
-        raise ValueError(f"not a rotation at index {np.argwhere(negative | (off > REFUSED))[0]}")
-    r[off > AS_IS] = polar(r[off > AS_IS])
-    return r
+    filled, good = finite_or_identity(r)
+    off = deviation(filled)
+    refused = (np.linalg.det(filled) < 0) | (off > REFUSED)
+    if refused.any():
+        raise ValueError(f"not a rotation at index {np.argwhere(refused)[0]}")
+    filled[off > AS_IS] = polar(filled[off > AS_IS])
+    return np.where(good[..., None, None], filled, r)
 
 
 def clean_poses(poses: Array) -> Array:
@@ -65,8 +71,8 @@ def clean_poses(poses: Array) -> Array:
 
 def angle(r: Array) -> Array:
     """atan2(|vee(R - R')|, tr R - 1) of the nearest rotation, radians."""
-    good = np.isfinite(r).all((-2, -1))
-    r = polar(np.where(good[..., None, None], r, np.eye(3)))
+    filled, good = finite_or_identity(r)
+    r = polar(filled)
     vee = np.stack([r[..., 2, 1] - r[..., 1, 2], r[..., 0, 2] - r[..., 2, 0], r[..., 1, 0] - r[..., 0, 1]], -1)
     out = np.arctan2(np.linalg.norm(vee, axis=-1), np.trace(r, axis1=-2, axis2=-1) - 1.0)
     return np.where(good, out, np.nan)
@@ -82,25 +88,22 @@ def error_of(e: Array, relation: str) -> Array:
     """A statistic of error poses."""
     r, p = e[:, :3, :3], e[:, :3, 3]
     chordal = np.linalg.norm(r - np.eye(3), axis=(1, 2))
-    by_relation = {
-        "translation": lambda: np.linalg.norm(p, axis=1),
-        "rotation_deg": lambda: np.degrees(angle(r)),
-        "rotation_rad": lambda: angle(r),
-        "rotation_part": lambda: chordal,
-        "full": lambda: np.sqrt(chordal**2 + (p**2).sum(1)),
-    }
-    return np.asarray(by_relation[relation]())
+    if relation == "translation":
+        return np.asarray(np.linalg.norm(p, axis=1))
+    if relation == "rotation_part":
+        return np.asarray(chordal)
+    if relation == "full":
+        return np.asarray(np.sqrt(chordal**2 + (p**2).sum(1)))
+    return np.degrees(angle(r)) if relation == "rotation_deg" else angle(r)
 
 
-def select_pairs(
-    poses: Array, use: npt.NDArray[np.bool_], delta: float, unit: str, all_pairs: bool, tol: float
-) -> Array:
+def select_pairs(poses: Array, use: Bools, delta: float, unit: str, all_pairs: bool, tol: float) -> Pairs:
     """Pairs of poses (M, 2): see csrc/cpu/pairs.h for the rules."""
     n = len(poses)
     if unit == "frames":
         d = int(delta)
         return np.array([(i, i + d) for i in range(0, n - d, 1 if all_pairs else d)], np.int64).reshape(-1, 2)
-    at = np.flatnonzero(use)
+    at = np.flatnonzero(use).astype(np.int64)
     kept = poses[at]
     in_unit = 180 / np.pi if unit == "degrees" else 1.0
     if unit == "metres":
@@ -145,7 +148,7 @@ def rpe(
 ) -> PoseErrors:
     """E = (ref_i^-1 ref_j)^-1 (est_i^-1 est_j) over pairs."""
     est, ref = (clean_poses(np.asarray(p, np.float64)) for p in (estimate, reference))
-    use = np.isfinite(est).all((1, 2)) & np.isfinite(ref).all((1, 2))
+    use = usable(est, ref)
     if mask is not None:
         use &= np.asarray(mask, bool)
     sim3 = align_trajectory(estimate, reference, mode=align, mask=mask).sim3
