@@ -15,9 +15,13 @@ from ._walls.errors import (
     WmbError,
 )
 from ._walls.ext import get_num_threads, set_num_threads
+from .ops.align import align_trajectory, ape, ate, umeyama
+from .ops.associate import associate
 from .ops.cosine import cosine_matrix, cosine_pairs
 from .ops.flow import flow_channels, parallax_split
 from .ops.match import Matches, Nearest, mutual_matches, nearest
+from .ops.path import interpolate_positions, path_length
+from .ops.rpe import orthogonality_deviation, rotation_angle_deg, rpe
 
 __version__ = "0.1.0"
 
@@ -31,14 +35,24 @@ __all__ = [
     "Nearest",
     "WmbError",
     "__version__",
+    "align_trajectory",
+    "ape",
+    "associate",
+    "ate",
     "available_backends",
     "cosine_matrix",
     "cosine_pairs",
     "flow_channels",
     "get_num_threads",
+    "interpolate_positions",
     "mutual_matches",
     "nearest",
+    "orthogonality_deviation",
     "parallax_split",
+    "path_length",
     "reference",
+    "rotation_angle_deg",
+    "rpe",
     "set_num_threads",
+    "umeyama",
 ]

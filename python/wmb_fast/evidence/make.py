@@ -116,6 +116,7 @@ class _Desk:
             "video_sha256": self._video.sha256,
             "decoder": self._video.decoder,
             "truncated": known["truncated"],
+            "notes": list(known["notes"]),
         }
         return Evidence(facts, dict(self._channels), dict(self._missing), provenance, tuple(self._notes))
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._walls.errors import ArgumentError
 from .._walls.arrays import Array
+from .._walls.errors import ArgumentError
 from ..ops.cosine import cosine_pairs
 from ..ops.match import mutual_matches, nearest
 from .runner import Adapter, Case, Outcome
