@@ -1,8 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cpu/cosine.h"
+
 #include "bind/bind.h"
 
 namespace wmb {
+namespace {
 
-void bind_cosine(nanobind::module_& m) { (void)m; }
+// Of any number of dimensions: `scores` has one element a pair; a and b have as many rows of dim, or one.
+template <typename T>
+void pairs(In<T> a, In<T> b, std::int64_t dim, Out<T> scores) {
+  std::int64_t n = scores.size();
+  std::int64_t stride_a = a.size() == static_cast<std::size_t>(dim) ? 0 : dim;
+  std::int64_t stride_b = b.size() == static_cast<std::size_t>(dim) ? 0 : dim;
+  nb::gil_scoped_release release;
+  cosine_pairs(a.data(), stride_a, b.data(), stride_b, n, dim, scores.data());
+}
+
+template <typename T>
+void matrix(In<T, nb::ndim<2>> a, In<T, nb::ndim<2>> b, In<std::int64_t, nb::shape<-1, 4>> spans,
+            bool symmetric, Out<T, nb::ndim<1>> scores) {
+  std::int64_t dim = a.shape(1), n_items = spans.shape(0);
+  nb::gil_scoped_release release;
+  cosine_matrix(a.data(), b.data(), dim, spans.data(), n_items, symmetric, scores.data());
+}
+
+}  // namespace
+
+void bind_cosine(nb::module_& m) {
+  using nb::arg;
+  m.def("cosine_pairs", &pairs<float>, arg("a").noconvert(), arg("b").noconvert(), arg("dim"),
+        arg("scores").noconvert());
+  m.def("cosine_pairs", &pairs<double>, arg("a").noconvert(), arg("b").noconvert(), arg("dim"),
+        arg("scores").noconvert());
+  m.def("cosine_matrix", &matrix<float>, arg("a").noconvert(), arg("b").noconvert(), arg("spans").noconvert(),
+        arg("symmetric"), arg("scores").noconvert());
+  m.def("cosine_matrix", &matrix<double>, arg("a").noconvert(), arg("b").noconvert(),
+        arg("spans").noconvert(), arg("symmetric"), arg("scores").noconvert());
+}
 
 }  // namespace wmb

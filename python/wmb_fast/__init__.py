@@ -15,7 +15,9 @@ from ._walls.errors import (
     WmbError,
 )
 from ._walls.ext import get_num_threads, set_num_threads
+from .ops.cosine import cosine_matrix, cosine_pairs
 from .ops.flow import flow_channels, parallax_split
+from .ops.match import Matches, Nearest, mutual_matches, nearest
 
 __version__ = "0.1.0"
 
@@ -24,12 +26,18 @@ __all__ = [
     "ArgumentTypeError",
     "BackendError",
     "FileFormatError",
+    "Matches",
     "MissingExtraError",
+    "Nearest",
     "WmbError",
     "__version__",
     "available_backends",
+    "cosine_matrix",
+    "cosine_pairs",
     "flow_channels",
     "get_num_threads",
+    "mutual_matches",
+    "nearest",
     "parallax_split",
     "reference",
     "set_num_threads",

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The readable NumPy float64 statement of every op, under the same name. The fast ones are held to it."""
 
+from .cosine import cosine_matrix, cosine_pairs
 from .flow import flow_channels, parallax_split
+from .match import mutual_matches, nearest
 
-__all__ = ["flow_channels", "parallax_split"]
+__all__ = ["cosine_matrix", "cosine_pairs", "flow_channels", "mutual_matches", "nearest", "parallax_split"]
