@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Among the optimal assignments the lexicographically smallest: row 0 takes the lowest column it has in any
+// of them, then row 1, and so on; staying alone comes after every column.
+//
+// The optimal assignments are those made of tight pairs, cost[i, j] - u[i] - v[j] = 0, that leave alone only
+// rows with u[i] = alone and free only columns with v[j] = 0. So: row by row, is there a lower tight column,
+// whose owner finds another tight one, and so on along rows not yet settled, until somebody takes the column
+// given up, or a free one, or may stay alone?
+//
+// Prices are sums of costs and carry their rounding: a pair counts as tight where the difference is within
+// kTieUlps * (rows + cols) ulps of the numbers it is made of. Costs whose sums are exact (whole numbers) have
+// exact ties.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/assign.h"
+#include "core/hd.h"
+
+namespace wmb {
+
+constexpr double kTieUlps = 2;
+
+// Sets of columns by row and of rows by column, 64 to a word.
+struct TieWork {
+  std::int64_t row_words, col_words;  // words of a set of columns, of a set of rows
+  std::uint64_t* columns;             // rows x row_words: the tight columns of each row
+  std::uint64_t* rows;                // cols x col_words: the rows tight at each column
+  std::uint64_t* good;                // row_words: columns whose owner, if any, can be satisfied otherwise
+  std::uint64_t* unsettled;           // col_words: rows not yet settled and not yet satisfied
+  std::int64_t* next;                 // a row: the column it can take instead, or kAlone
+  std::int64_t* queue;                // cols
+  double* row_price;                  // rows
+};
+
+WMB_HD inline std::int64_t words_of(std::int64_t n) { return (n + 63) / 64; }
+WMB_HD inline void put(std::uint64_t* set, std::int64_t i) { set[i >> 6] |= std::uint64_t{1} << (i & 63); }
+WMB_HD inline bool has(const std::uint64_t* set, std::int64_t i) { return set[i >> 6] >> (i & 63) & 1; }
+WMB_HD inline std::int64_t lowest_bit(std::uint64_t word) {
+#if defined(__CUDA_ARCH__)
+  return __ffsll(static_cast<long long>(word)) - 1;
+#else
+  return __builtin_ctzll(word);
+#endif
+}
+
+// Differences up to this share of the numbers they are made of are rounding.
+WMB_HD inline double tie_share(const AssignProblem& p) {
+  return kTieUlps * static_cast<double>(p.rows + p.cols) * 2.220446049250313e-16;
+}
+
+WMB_HD inline bool tight(const AssignProblem& p, double share, std::int64_t i, std::int64_t j, double u,
+                         double v) {
+  const double cost = p.cost[i * p.stride + j];
+  return cost - u - v <= share * (std::fabs(cost) + std::fabs(u) + std::fabs(v)) && std::isfinite(cost);
+}
+
+// Whether a column may be left free: its price is zero, up to the rounding of what the price was made of.
+WMB_HD inline bool may_be_free(const AssignProblem& p, double share, std::int64_t i, std::int64_t j, double u,
+                               double v) {
+  return std::fabs(v) <= share * (std::fabs(p.cost[i * p.stride + j]) + std::fabs(u));
+}
+
+WMB_HD inline bool may_stay_alone(const AssignProblem& p, double share, double u) {
+  return std::isfinite(p.alone) && p.alone - u <= share * (std::fabs(p.alone) + std::fabs(u));
+}
+
+// Fills row_price, and says whether any row has a tight column below its own: mostly none has.
+template <typename Scans>
+WMB_HD bool has_lower_tie(const AssignProblem& p, const AssignWork& w, const TieWork& t, const Scans& scans) {
+  const double share = tie_share(p);
+  double dearest_price = 0;
+  for (std::int64_t j = 0; j < p.cols; ++j) dearest_price = std::fmax(dearest_price, std::fabs(w.price[j]));
+  bool found = false;
+  for (std::int64_t i = 0; i < p.rows; ++i) {
+    const double* cost = p.cost + i * p.stride;
+    const std::int64_t own = w.column_of[i], below = own == kAlone ? p.cols : own;
+    const double u = own == kAlone ? p.alone : cost[own] - w.price[own];
+    t.row_price[i] = u;
+    if (found) continue;
+    // Twice the share of |u| + |v| covers the share of |cost| + |u| + |v| wherever that pair is tight.
+    const double bound = u + 3 * share * (std::fabs(u) + dearest_price);
+    const std::int64_t whole = below - below % scans.step();
+    bool close = whole > 0 && scans.least_difference(whole, cost, w.price) <= bound;
+    for (std::int64_t j = whole; j < below && !close; ++j) close = cost[j] - w.price[j] <= bound;
+    for (std::int64_t j = 0; j < below && close && !found; ++j) found = tight(p, share, i, j, u, w.price[j]);
+  }
+  return found;
+}
+
+WMB_HD inline void collect_tight(const AssignProblem& p, const AssignWork& w, const TieWork& t) {
+  const double share = tie_share(p);
+  for (std::int64_t k = 0; k < p.rows * t.row_words; ++k) t.columns[k] = 0;
+  for (std::int64_t k = 0; k < p.cols * t.col_words; ++k) t.rows[k] = 0;
+  for (std::int64_t i = 0; i < p.rows; ++i) {
+    for (std::int64_t j = 0; j < p.cols; ++j) {
+      if (!tight(p, share, i, j, t.row_price[i], w.price[j])) continue;
+      put(t.columns + i * t.row_words, j);
+      put(t.rows + j * t.col_words, i);
+    }
+  }
+}
+
+// Marks a column good, once, and queues it.
+WMB_HD inline void mark_good(const TieWork& t, std::int64_t column, std::int64_t& n_queued) {
+  if (has(t.good, column)) return;
+  put(t.good, column);
+  t.queue[n_queued++] = column;
+}
+
+// Finds the good columns, if row i gives up its own: from those that anybody may take, backwards along tight
+// pairs of the rows after i. `next` leads forwards again.
+WMB_HD inline void find_good(const AssignProblem& p, const AssignWork& w, const TieWork& t, std::int64_t i) {
+  const double share = tie_share(p);
+  const std::int64_t own = w.column_of[i];
+  for (std::int64_t k = 0; k < t.row_words; ++k) t.good[k] = 0;
+  for (std::int64_t k = 0; k < t.col_words; ++k) t.unsettled[k] = 0;
+  for (std::int64_t r = i + 1; r < p.rows; ++r) put(t.unsettled, r);
+  std::int64_t n_queued = 0;
+  if (own != kAlone) mark_good(t, own, n_queued);
+  if (own == kAlone || may_be_free(p, share, i, own, t.row_price[i], w.price[own])) {
+    for (std::int64_t j = 0; j < p.cols; ++j) {
+      if (w.row_of[j] == kAlone) mark_good(t, j, n_queued);
+    }
+    for (std::int64_t r = i + 1; r < p.rows; ++r) {
+      if (w.column_of[r] == kAlone || !may_stay_alone(p, share, t.row_price[r])) continue;
+      t.next[r] = kAlone;
+      t.unsettled[r >> 6] &= ~(std::uint64_t{1} << (r & 63));
+      mark_good(t, w.column_of[r], n_queued);
+    }
+  }
+  for (std::int64_t head = 0; head < n_queued; ++head) {
+    const std::int64_t column = t.queue[head];
+    const std::uint64_t* rows = t.rows + column * t.col_words;
+    for (std::int64_t k = i / 64; k < t.col_words; ++k) {
+      for (std::uint64_t fresh = rows[k] & t.unsettled[k]; fresh != 0; fresh &= fresh - 1) {
+        const std::int64_t r = 64 * k + lowest_bit(fresh);
+        t.unsettled[k] &= ~(std::uint64_t{1} << (r & 63));
+        t.next[r] = column;
+        if (w.column_of[r] != kAlone) mark_good(t, w.column_of[r], n_queued);
+      }
+    }
+  }
+}
+
+// Row i takes a good column; its owner moves on along `next`, and so on.
+WMB_HD inline void take_column(const AssignWork& w, const TieWork& t, std::int64_t i, std::int64_t column) {
+  const std::int64_t given_up = w.column_of[i];
+  std::int64_t row = i;
+  if (given_up != kAlone) w.row_of[given_up] = kAlone;
+  while (row != kAlone) {
+    const std::int64_t displaced = w.row_of[column];
+    w.row_of[column] = row;
+    w.column_of[row] = column;
+    row = displaced;
+    if (row == kAlone) return;
+    column = t.next[row];
+    if (column == kAlone) {
+      w.column_of[row] = kAlone;
+      return;
+    }
+  }
+}
+
+// Turns an optimal assignment into the lexicographically smallest one.
+template <typename Scans>
+WMB_HD void lowest_assignment(const AssignProblem& p, const AssignWork& w, const TieWork& t,
+                              const Scans& scans) {
+  if (!has_lower_tie(p, w, t, scans)) return;
+  collect_tight(p, w, t);
+  for (std::int64_t i = 0; i < p.rows; ++i) {
+    const std::int64_t own = w.column_of[i], below = own == kAlone ? p.cols : own;
+    const std::uint64_t* columns = t.columns + i * t.row_words;
+    bool searched = false;
+    for (std::int64_t k = 0; k < t.row_words && 64 * k < below; ++k) {
+      std::uint64_t lower = columns[k];
+      if (64 * (k + 1) > below) lower &= (std::uint64_t{1} << (below & 63)) - 1;
+      for (; lower != 0; lower &= lower - 1) {
+        const std::int64_t j = 64 * k + lowest_bit(lower);
+        if (w.row_of[j] != kAlone && w.row_of[j] < i) continue;  // taken by a row that is settled
+        if (!searched) find_good(p, w, t, i);
+        searched = true;
+        if (!has(t.good, j)) continue;
+        take_column(w, t, i, j);
+        k = t.row_words;
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace wmb
