@@ -36,6 +36,9 @@ struct TieWork {
 
 WMB_HD inline std::int64_t words_of(std::int64_t n) { return (n + 63) / 64; }
 WMB_HD inline void put(std::uint64_t* set, std::int64_t i) { set[i >> 6] |= std::uint64_t{1} << (i & 63); }
+WMB_HD inline void take_out(std::uint64_t* set, std::int64_t i) {
+  set[i >> 6] &= ~(std::uint64_t{1} << (i & 63));
+}
 WMB_HD inline bool has(const std::uint64_t* set, std::int64_t i) { return set[i >> 6] >> (i & 63) & 1; }
 WMB_HD inline std::int64_t lowest_bit(std::uint64_t word) {
 #if defined(__CUDA_ARCH__)
@@ -109,58 +112,89 @@ WMB_HD inline void mark_good(const TieWork& t, std::int64_t column, std::int64_t
   t.queue[n_queued++] = column;
 }
 
-// Finds the good columns, if row i gives up its own: from those that anybody may take, backwards along tight
-// pairs of the rows after i. `next` leads forwards again.
-WMB_HD inline void find_good(const AssignProblem& p, const AssignWork& w, const TieWork& t, std::int64_t i) {
+// Follows tight pairs of unsettled rows backwards from the columns queued: what those rows hold becomes good
+// too, and `next` leads forwards again. Returns a row from which the first of these columns can be filled
+// without anyone to fill the gap behind it: one that is alone, or holds a column that may be free. kAlone if
+// there is none.
+WMB_HD inline std::int64_t follow(const AssignProblem& p, const AssignWork& w, const TieWork& t,
+                                  std::int64_t& head, std::int64_t& n_queued) {
+  const double share = tie_share(p);
+  std::int64_t filler = kAlone;
+  for (; head < n_queued; ++head) {
+    const std::int64_t column = t.queue[head];
+    const std::uint64_t* rows = t.rows + column * t.col_words;
+    for (std::int64_t k = 0; k < t.col_words; ++k) {
+      for (std::uint64_t fresh = rows[k] & t.unsettled[k]; fresh != 0; fresh &= fresh - 1) {
+        const std::int64_t r = 64 * k + lowest_bit(fresh), held = w.column_of[r];
+        take_out(t.unsettled, r);
+        t.next[r] = column;
+        if (held != kAlone) mark_good(t, held, n_queued);
+        const bool fills = held == kAlone || may_be_free(p, share, r, held, t.row_price[r], w.price[held]);
+        if (fills && filler == kAlone) filler = r;
+      }
+    }
+  }
+  return filler;
+}
+
+// Finds the good columns, if row i gives up its own: those from where the chain of displaced rows comes round
+// to that column; and, if that column can be filled or left free otherwise, those from where the chain ends
+// at a free column or with a row that may stay alone. The two chains share no row: from the rows of the
+// second, the column is out of reach. Returns the row that fills it then, or kAlone.
+WMB_HD inline std::int64_t find_good(const AssignProblem& p, const AssignWork& w, const TieWork& t,
+                                     std::int64_t i) {
   const double share = tie_share(p);
   const std::int64_t own = w.column_of[i];
   for (std::int64_t k = 0; k < t.row_words; ++k) t.good[k] = 0;
   for (std::int64_t k = 0; k < t.col_words; ++k) t.unsettled[k] = 0;
   for (std::int64_t r = i + 1; r < p.rows; ++r) put(t.unsettled, r);
-  std::int64_t n_queued = 0;
-  if (own != kAlone) mark_good(t, own, n_queued);
-  if (own == kAlone || may_be_free(p, share, i, own, t.row_price[i], w.price[own])) {
-    for (std::int64_t j = 0; j < p.cols; ++j) {
-      if (w.row_of[j] == kAlone) mark_good(t, j, n_queued);
-    }
-    for (std::int64_t r = i + 1; r < p.rows; ++r) {
-      if (w.column_of[r] == kAlone || !may_stay_alone(p, share, t.row_price[r])) continue;
-      t.next[r] = kAlone;
-      t.unsettled[r >> 6] &= ~(std::uint64_t{1} << (r & 63));
-      mark_good(t, w.column_of[r], n_queued);
-    }
+  std::int64_t head = 0, n_queued = 0, filler = kAlone;
+  bool may_give_up = true;
+  if (own != kAlone) {
+    mark_good(t, own, n_queued);
+    filler = follow(p, w, t, head, n_queued);
+    const bool free = may_be_free(p, share, i, own, t.row_price[i], w.price[own]);
+    if (free) filler = kAlone;
+    may_give_up = free || filler != kAlone;
   }
-  for (std::int64_t head = 0; head < n_queued; ++head) {
-    const std::int64_t column = t.queue[head];
-    const std::uint64_t* rows = t.rows + column * t.col_words;
-    for (std::int64_t k = i / 64; k < t.col_words; ++k) {
-      for (std::uint64_t fresh = rows[k] & t.unsettled[k]; fresh != 0; fresh &= fresh - 1) {
-        const std::int64_t r = 64 * k + lowest_bit(fresh);
-        t.unsettled[k] &= ~(std::uint64_t{1} << (r & 63));
-        t.next[r] = column;
-        if (w.column_of[r] != kAlone) mark_good(t, w.column_of[r], n_queued);
-      }
-    }
+  if (!may_give_up) return kAlone;
+  for (std::int64_t j = 0; j < p.cols; ++j) {
+    if (w.row_of[j] == kAlone) mark_good(t, j, n_queued);
   }
+  for (std::int64_t r = i + 1; r < p.rows; ++r) {
+    if (!has(t.unsettled, r) || w.column_of[r] == kAlone || !may_stay_alone(p, share, t.row_price[r]))
+      continue;
+    take_out(t.unsettled, r);
+    t.next[r] = kAlone;
+    mark_good(t, w.column_of[r], n_queued);
+  }
+  follow(p, w, t, head, n_queued);
+  return filler;
 }
 
-// Row i takes a good column; its owner moves on along `next`, and so on.
-WMB_HD inline void take_column(const AssignWork& w, const TieWork& t, std::int64_t i, std::int64_t column) {
-  const std::int64_t given_up = w.column_of[i];
-  std::int64_t row = i;
-  if (given_up != kAlone) w.row_of[given_up] = kAlone;
-  while (row != kAlone) {
+// A row takes a column; who held it moves on along `next`, and so on, until somebody takes a free column or
+// stays alone. What the row itself held is free then, or taken by the last of them.
+WMB_HD inline void take_column(const AssignWork& w, const TieWork& t, std::int64_t row, std::int64_t column) {
+  if (w.column_of[row] != kAlone) w.row_of[w.column_of[row]] = kAlone;
+  for (;;) {
     const std::int64_t displaced = w.row_of[column];
     w.row_of[column] = row;
     w.column_of[row] = column;
+    if (displaced == kAlone) return;
     row = displaced;
-    if (row == kAlone) return;
     column = t.next[row];
-    if (column == kAlone) {
-      w.column_of[row] = kAlone;
-      return;
-    }
+    if (column != kAlone) continue;
+    w.column_of[row] = kAlone;
+    return;
   }
+}
+
+// Gives row i the column j of the good ones, and fills the one it gives up where it must be filled.
+WMB_HD inline void settle(const AssignWork& w, const TieWork& t, std::int64_t i, std::int64_t j,
+                          std::int64_t filler) {
+  const std::int64_t own = w.column_of[i];
+  take_column(w, t, i, j);
+  if (own != kAlone && w.row_of[own] == kAlone && filler != kAlone) take_column(w, t, filler, t.next[filler]);
 }
 
 // Turns an optimal assignment into the lexicographically smallest one.
@@ -172,6 +206,7 @@ WMB_HD void lowest_assignment(const AssignProblem& p, const AssignWork& w, const
   for (std::int64_t i = 0; i < p.rows; ++i) {
     const std::int64_t own = w.column_of[i], below = own == kAlone ? p.cols : own;
     const std::uint64_t* columns = t.columns + i * t.row_words;
+    std::int64_t filler = kAlone;
     bool searched = false;
     for (std::int64_t k = 0; k < t.row_words && 64 * k < below; ++k) {
       std::uint64_t lower = columns[k];
@@ -179,10 +214,10 @@ WMB_HD void lowest_assignment(const AssignProblem& p, const AssignWork& w, const
       for (; lower != 0; lower &= lower - 1) {
         const std::int64_t j = 64 * k + lowest_bit(lower);
         if (w.row_of[j] != kAlone && w.row_of[j] < i) continue;  // taken by a row that is settled
-        if (!searched) find_good(p, w, t, i);
+        if (!searched) filler = find_good(p, w, t, i);
         searched = true;
         if (!has(t.good, j)) continue;
-        take_column(w, t, i, j);
+        settle(w, t, i, j, filler);
         k = t.row_words;
         break;
       }

@@ -1,8 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The readable NumPy float64 statement of every op, under the same name. The fast ones are held to it."""
 
+from .assign import assign, assignment
 from .cosine import cosine_matrix, cosine_pairs
 from .flow import flow_channels, parallax_split
+from .mask import mask_iou
 from .match import mutual_matches, nearest
+from .stats import bootstrap_ci, fisher_mean, pairwise_agreement, pearson, spearman
 
-__all__ = ["cosine_matrix", "cosine_pairs", "flow_channels", "mutual_matches", "nearest", "parallax_split"]
+__all__ = [
+    "assign",
+    "assignment",
+    "bootstrap_ci",
+    "cosine_matrix",
+    "cosine_pairs",
+    "fisher_mean",
+    "flow_channels",
+    "mask_iou",
+    "mutual_matches",
+    "nearest",
+    "pairwise_agreement",
+    "parallax_split",
+    "pearson",
+    "spearman",
+]
