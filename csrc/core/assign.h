@@ -33,6 +33,7 @@ struct AssignWork {
   double* price;
   double* key;       // least cost of a path to each column not yet reached; +inf for those reached
   double* open;      // the price of a column not yet reached; -inf for those reached, which nothing relaxes
+  double* busy;      // 0 where a column is free, else +inf
   double* distance;  // of the columns reached, in the order they were
   std::int64_t* reached;
   std::int64_t* from;    // the row before the column on its path
@@ -59,6 +60,7 @@ WMB_HD bool reduce_columns(const AssignProblem& p, const AssignWork& w, const Sc
     if (w.column_of[i] != kAlone) continue;
     w.column_of[i] = j;
     w.row_of[j] = i;
+    w.busy[j] = inf;
   }
   for (std::int64_t j = p.cols; j < p.stride; ++j) w.price[j] = 0;
   return true;
@@ -84,7 +86,7 @@ WMB_HD bool add_row(const AssignProblem& p, const AssignWork& w, std::int64_t ro
     w.open[j] = w.price[j];
   }
   double least = scans.relax(p.stride, p.cost + row * p.stride, w.open, 0.0, row, w.key, w.from);
-  double least_alone = p.alone;
+  double least_alone = p.alone, before = -inf;
   std::int64_t alone_row = row, n_reached = 0, column;
   for (;;) {
     if (least_alone < least) {
@@ -93,7 +95,10 @@ WMB_HD bool add_row(const AssignProblem& p, const AssignWork& w, std::int64_t ro
       break;
     }
     if (least == inf) return false;
-    column = scans.first_least(w.key, least);
+    // Where many columns are equally near, a free one ends the path at once.
+    column = least > before ? p.stride : scans.first_free_least(p.stride, w.key, w.busy, least);
+    if (column == p.stride) column = scans.first_least(w.key, least);
+    before = least;
     const std::int64_t owner = w.row_of[column];
     if (owner == kAlone) break;
     w.key[column] = inf;
@@ -113,6 +118,8 @@ WMB_HD bool add_row(const AssignProblem& p, const AssignWork& w, std::int64_t ro
     if (alone_row == row) return true;
     column = w.column_of[alone_row];
     w.column_of[alone_row] = kAlone;
+  } else {
+    w.busy[column] = inf;
   }
   turn_path(w, column, row);
   return true;
@@ -124,6 +131,7 @@ WMB_HD bool solve_assignment(const AssignProblem& p, const AssignWork& w, const 
   for (std::int64_t i = 0; i < p.rows; ++i) w.column_of[i] = kAlone;
   for (std::int64_t j = 0; j < p.stride; ++j) {
     w.price[j] = 0;
+    w.busy[j] = 0;
     w.row_of[j] = kAlone;
   }
   const bool all_must = p.alone == std::numeric_limits<double>::infinity();

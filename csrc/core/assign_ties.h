@@ -24,7 +24,7 @@ constexpr double kTieUlps = 2;
 
 // Sets of columns by row and of rows by column, 64 to a word.
 struct TieWork {
-  std::int64_t row_words, col_words;  // words of a set of columns, of a set of rows
+  std::int64_t row_words, col_words;  // words of a set of columns (stride of them), of a set of rows
   std::uint64_t* columns;             // rows x row_words: the tight columns of each row
   std::uint64_t* rows;                // cols x col_words: the rows tight at each column
   std::uint64_t* good;                // row_words: columns whose owner, if any, can be satisfied otherwise
@@ -69,40 +69,39 @@ WMB_HD inline bool may_stay_alone(const AssignProblem& p, double share, double u
   return std::isfinite(p.alone) && p.alone - u <= share * (std::fabs(p.alone) + std::fabs(u));
 }
 
-// Fills row_price, and says whether any row has a tight column below its own: mostly none has.
+// Collects the tight pairs, and says whether there is any besides those assigned.
 template <typename Scans>
-WMB_HD bool has_lower_tie(const AssignProblem& p, const AssignWork& w, const TieWork& t, const Scans& scans) {
+WMB_HD bool collect_tight(const AssignProblem& p, const AssignWork& w, const TieWork& t, const Scans& scans) {
   const double share = tie_share(p);
   double dearest_price = 0;
-  for (std::int64_t j = 0; j < p.cols; ++j) dearest_price = std::fmax(dearest_price, std::fabs(w.price[j]));
+  for (std::int64_t j = 0; j < p.cols; ++j) {
+    const double size = std::fabs(w.price[j]);
+    dearest_price = size > dearest_price ? size : dearest_price;
+  }
+  for (std::int64_t k = 0; k < p.cols * t.col_words; ++k) t.rows[k] = 0;
   bool found = false;
   for (std::int64_t i = 0; i < p.rows; ++i) {
     const double* cost = p.cost + i * p.stride;
-    const std::int64_t own = w.column_of[i], below = own == kAlone ? p.cols : own;
+    const std::int64_t own = w.column_of[i];
     const double u = own == kAlone ? p.alone : cost[own] - w.price[own];
     t.row_price[i] = u;
-    if (found) continue;
-    // Twice the share of |u| + |v| covers the share of |cost| + |u| + |v| wherever that pair is tight.
+    // Thrice the share of |u| + |v| covers the share of |cost| + |u| + |v| wherever that pair is tight.
     const double bound = u + 3 * share * (std::fabs(u) + dearest_price);
-    const std::int64_t whole = below - below % scans.step();
-    bool close = whole > 0 && scans.least_difference(whole, cost, w.price) <= bound;
-    for (std::int64_t j = whole; j < below && !close; ++j) close = cost[j] - w.price[j] <= bound;
-    for (std::int64_t j = 0; j < below && close && !found; ++j) found = tight(p, share, i, j, u, w.price[j]);
-  }
-  return found;
-}
-
-WMB_HD inline void collect_tight(const AssignProblem& p, const AssignWork& w, const TieWork& t) {
-  const double share = tie_share(p);
-  for (std::int64_t k = 0; k < p.rows * t.row_words; ++k) t.columns[k] = 0;
-  for (std::int64_t k = 0; k < p.cols * t.col_words; ++k) t.rows[k] = 0;
-  for (std::int64_t i = 0; i < p.rows; ++i) {
-    for (std::int64_t j = 0; j < p.cols; ++j) {
-      if (!tight(p, share, i, j, t.row_price[i], w.price[j])) continue;
-      put(t.columns + i * t.row_words, j);
-      put(t.rows + j * t.col_words, i);
+    std::uint64_t* columns = t.columns + i * t.row_words;
+    scans.within(p.stride, cost, w.price, bound, columns);
+    for (std::int64_t k = 0; k < t.row_words; ++k) {
+      for (std::uint64_t left = columns[k]; left != 0; left &= left - 1) {
+        const std::int64_t j = 64 * k + lowest_bit(left);
+        if (!tight(p, share, i, j, u, w.price[j])) {
+          take_out(columns, j);
+          continue;
+        }
+        put(t.rows + j * t.col_words, i);
+        found |= j != own;
+      }
     }
   }
+  return found;
 }
 
 // Marks a column good, once, and queues it.
@@ -201,8 +200,7 @@ WMB_HD inline void settle(const AssignWork& w, const TieWork& t, std::int64_t i,
 template <typename Scans>
 WMB_HD void lowest_assignment(const AssignProblem& p, const AssignWork& w, const TieWork& t,
                               const Scans& scans) {
-  if (!has_lower_tie(p, w, t, scans)) return;
-  collect_tight(p, w, t);
+  if (!collect_tight(p, w, t, scans)) return;
   for (std::int64_t i = 0; i < p.rows; ++i) {
     const std::int64_t own = w.column_of[i], below = own == kAlone ? p.cols : own;
     const std::uint64_t* columns = t.columns + i * t.row_words;

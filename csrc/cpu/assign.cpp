@@ -29,10 +29,13 @@ struct LevelScans {
     return level.relax(n, cost, price, shift, row, key, from);
   }
   std::int64_t first_least(const double* key, double least) const { return level.first_least(key, least); }
-  double least_difference(std::int64_t n, const double* cost, const double* price) const {
-    return level.least_difference(n, cost, price);
+  std::int64_t first_free_least(std::int64_t n, const double* key, const double* busy, double least) const {
+    return level.first_free_least(n, key, busy, least);
   }
-  static constexpr std::int64_t step() { return isa::kRowStep; }
+  void within(std::int64_t n, const double* cost, const double* price, double bound,
+              std::uint64_t* bits) const {
+    level.within(n, cost, price, bound, bits);
+  }
 };
 
 // The memory of one problem after another. It grows and is never cleared: the solvers set what they read.
@@ -80,29 +83,43 @@ struct Prepared {
   bool has_nan;
 };
 
+// The largest magnitude, and whether all is finite, in lanes that are only ever named by a constant.
+struct Extent {
+  double size[isa::kRowStep] = {};
+  double zero[isa::kRowStep] = {};  // x - x: NaN where x is not finite
+
+  void add(const double* x) {
+    for (std::int64_t lane = 0; lane < isa::kRowStep; ++lane) {
+      const double magnitude = std::fabs(x[lane]);
+      size[lane] = magnitude > size[lane] ? magnitude : size[lane];
+      zero[lane] += x[lane] - x[lane];
+    }
+  }
+  double largest() const { return *std::max_element(size, size + isa::kRowStep); }
+  bool all_finite() const {
+    return std::all_of(zero, zero + isa::kRowStep, [](double z) { return z == 0; });
+  }
+};
+
 template <typename T>
 Prepared prepare(const T* cost, std::int64_t rows, std::int64_t cols, std::int64_t stride,
                  const AssignOptions& options, Memory& memory) {
   double* copy = memory.doubles(static_cast<std::size_t>(rows * stride));
   const double sign = options.maximize ? -1.0 : 1.0;
-  double largest = options.may_be_alone ? std::fabs(options.null_cost) : 0.0;
-  bool all_finite = true;
+  Extent extent;
   for (std::int64_t i = 0; i < rows; ++i) {
     const T* from = cost + i * cols;
     double* to = copy + i * stride;
-    double row_largest = 0;
-    for (std::int64_t j = 0; j < cols; ++j) {
-      to[j] = sign * static_cast<double>(from[j]);
-      const double size = std::fabs(to[j]);
-      row_largest = size > row_largest ? size : row_largest;
-      all_finite &= size < kInfinity;
-    }
+    for (std::int64_t j = 0; j < cols; ++j) to[j] = sign * static_cast<double>(from[j]);
+    for (std::int64_t j = cols; j < stride; ++j) to[j] = 0;
+    for (std::int64_t j = 0; j < stride; j += isa::kRowStep) extent.add(to + j);
     for (std::int64_t j = cols; j < stride; ++j) to[j] = kInfinity;
-    largest = std::max(largest, row_largest);
   }
+  double largest = options.may_be_alone ? std::fabs(options.null_cost) : 0.0;
+  const bool all_finite = extent.all_finite();
+  if (all_finite) largest = std::max(largest, extent.largest());
   bool has_nan = false;
   if (!all_finite) {
-    largest = options.may_be_alone ? std::fabs(options.null_cost) : 0.0;
     for (std::int64_t i = 0; i < rows; ++i) {
       for (double* value = copy + i * stride; value < copy + i * stride + cols; ++value) {
         has_nan |= std::isnan(*value) || *value == -kInfinity;
@@ -125,7 +142,7 @@ Prepared prepare(const T* cost, std::int64_t rows, std::int64_t cols, std::int64
 
 TieWork tie_work(const AssignProblem& p, Memory& memory) {
   TieWork t{};
-  t.row_words = words_of(p.cols);
+  t.row_words = words_of(p.stride);
   t.col_words = words_of(p.rows);
   t.columns = memory.words(static_cast<std::size_t>(p.rows * t.row_words));
   t.rows = memory.words(static_cast<std::size_t>(p.cols * t.col_words));
@@ -140,9 +157,9 @@ TieWork tie_work(const AssignProblem& p, Memory& memory) {
 Reason solve_lowest(Prepared& prepared, bool may_be_alone, std::int64_t* column, Memory& memory) {
   AssignProblem& p = prepared.problem;
   const std::size_t stride = static_cast<std::size_t>(p.stride);
-  const AssignWork w{
-      memory.doubles(stride), memory.doubles(stride), memory.doubles(stride), memory.doubles(stride),
-      memory.indices(stride), memory.indices(stride), memory.indices(stride), column};
+  const AssignWork w{memory.doubles(stride), memory.doubles(stride), memory.doubles(stride),
+                     memory.doubles(stride), memory.doubles(stride), memory.indices(stride),
+                     memory.indices(stride), memory.indices(stride), column};
   const LevelScans scans{simd().rows};
   bool solved = false;
   if (may_be_alone) {

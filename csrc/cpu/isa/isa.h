@@ -73,8 +73,10 @@ struct RowScans {
                   double* key, std::int64_t* from);
   // The first j whose key is `least`, which one must be.
   std::int64_t (*first_least)(const double* key, double least);
-  // The least of cost[j] - price[j].
-  double (*least_difference)(std::int64_t n, const double* cost, const double* price);
+  // The first j with key[j] + busy[j] <= least, or n.
+  std::int64_t (*first_free_least)(std::int64_t n, const double* key, const double* busy, double least);
+  // The set of j with cost[j] - price[j] <= bound, 64 to a word.
+  void (*within)(std::int64_t n, const double* cost, const double* price, double bound, std::uint64_t* bits);
 };
 
 struct Level {

@@ -45,16 +45,32 @@ std::int64_t first_least(const double* key, double least) {
 }
 
 template <typename V>
-double least_difference(std::int64_t n, const double* cost, const double* price) {
-  typename V::Vec least = V::set1(__builtin_inf());
+std::int64_t first_free_least(std::int64_t n, const double* key, const double* busy, double least) {
+  constexpr unsigned kAll = (1u << V::kLanes) - 1;
+  const typename V::Vec bound = V::set1(least);
   for (std::int64_t j = 0; j < n; j += V::kLanes) {
-    const typename V::Vec reach = V::sub(V::load(cost + j), V::load(price + j));
-    least = V::choose(V::above(least, reach), reach, least);
+    const unsigned more = V::bits(V::above(V::add(V::load(key + j), V::load(busy + j)), bound));
+    if (more != kAll) return j + __builtin_ctz(~more);
   }
-  return least_lane<V>(least);
+  return n;
 }
 
-constexpr RowScans row_scans() { return {relax<F64>, first_least<F64>, least_difference<F64>}; }
+template <typename V>
+void within(std::int64_t n, const double* cost, const double* price, double bound, std::uint64_t* bits) {
+  constexpr unsigned kAll = (1u << V::kLanes) - 1;
+  const typename V::Vec bounds = V::set1(bound);
+  for (std::int64_t start = 0; start < n; start += 64) {
+    const std::int64_t stop = n < start + 64 ? n : start + 64;
+    std::uint64_t word = 0;
+    for (std::int64_t j = start; j < stop; j += V::kLanes) {
+      const unsigned above = V::bits(V::above(V::sub(V::load(cost + j), V::load(price + j)), bounds));
+      word |= static_cast<std::uint64_t>(kAll & ~above) << (j - start);
+    }
+    *bits++ = word;
+  }
+}
+
+constexpr RowScans row_scans() { return {relax<F64>, first_least<F64>, first_free_least<F64>, within<F64>}; }
 
 }  // namespace
 }  // namespace wmb::isa
