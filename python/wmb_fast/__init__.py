@@ -15,30 +15,55 @@ from ._walls.errors import (
     WmbError,
 )
 from ._walls.ext import get_num_threads, set_num_threads
+from .ops.assign import Assignment, assign, assignment
+from .ops.bootstrap import Interval, bootstrap_ci
 from .ops.cosine import cosine_matrix, cosine_pairs
 from .ops.flow import flow_channels, parallax_split
+from .ops.mask import mask_iou
 from .ops.match import Matches, Nearest, mutual_matches, nearest
+from .ops.stats import (
+    Agreement,
+    Correlation,
+    FisherMean,
+    fisher_mean,
+    pairwise_agreement,
+    pearson,
+    spearman,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Agreement",
     "ArgumentError",
     "ArgumentTypeError",
+    "Assignment",
     "BackendError",
+    "Correlation",
     "FileFormatError",
+    "FisherMean",
+    "Interval",
     "Matches",
     "MissingExtraError",
     "Nearest",
     "WmbError",
     "__version__",
+    "assign",
+    "assignment",
     "available_backends",
+    "bootstrap_ci",
     "cosine_matrix",
     "cosine_pairs",
+    "fisher_mean",
     "flow_channels",
     "get_num_threads",
+    "mask_iou",
     "mutual_matches",
     "nearest",
+    "pairwise_agreement",
     "parallax_split",
+    "pearson",
     "reference",
     "set_num_threads",
+    "spearman",
 ]

@@ -66,6 +66,20 @@ class Record:
         return SENTENCES[_NAMES[int(self._codes[at])]][1]
 
 
+@dataclass(frozen=True, eq=False)
+class Valued(Record):
+    """A result that is one number an item, ``value``, and stands for it: ``float(result)``, ``np.asarray(result)``."""
+
+    value: Any
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        values = np.asarray(self.value, dtype=dtype)
+        return values.copy() if copy else values
+
+
 def status_of(call: Call, codes: Array) -> Any:
     """The statuses that belong to reason codes, in the caller's kind."""
     return call.give(_STATUS[codes])

@@ -39,7 +39,7 @@ def assignment(
     where a cost is NaN or no full assignment exists.
     """
     costs = np.asarray(cost, dtype=np.float64)
-    batch, (n_rows, n_cols) = costs.shape[:-2], costs.shape[-2:]
+    batch, n_rows = costs.shape[:-2], costs.shape[-2]
     columns = np.full((*batch, n_rows), ALONE, dtype=np.int64)
     totals = np.full(batch, np.nan)
     sign = -1.0 if maximize else 1.0
@@ -143,4 +143,4 @@ def _as_good(cost: Array, null_cost: float | None, other: list[int], best: list[
     alone = 0.0 if null_cost is None else null_cost
     parts = [[alone if j == ALONE else cost[i, j] for i, j in enumerate(columns)] for columns in (other, best)]
     rounding = TIE_ULPS * sum(cost.shape) * np.finfo(np.float64).eps * sum(map(abs, parts[0] + parts[1]))
-    return abs(math.fsum(parts[0]) - math.fsum(parts[1])) <= rounding
+    return bool(abs(math.fsum(parts[0]) - math.fsum(parts[1])) <= rounding)

@@ -28,6 +28,7 @@ class Interval(NamedTuple):
     low: Array
     high: Array
     estimate: Array
+    all_equal: Array
 
 
 def midranks(values: Array) -> Array:
@@ -146,7 +147,8 @@ def bootstrap_ci(
     next level, and so on; groups without a value have no part. A resample replaces each case by one of its stratum,
     the ``indices[b, i]``-th where given. Draw k of resample b is ``floor(word * size / 2^32)`` with word k mod 4 of
     Philox at counter (k // 4, 0, b mod 2^32, b // 2^32), the cases sorted by stratum, group and value. Percentiles by
-    linear interpolation, over the resamples that have a mean. One case is not resampled.
+    linear interpolation, over the resamples that have a mean. One case is not resampled. ``all_equal``: the
+    resamples all have one mean.
     """
     data = np.asarray(values, dtype=np.float64) + 0.0
     batch, n_cases = data.shape[:-1], data.shape[-1]
@@ -154,7 +156,7 @@ def bootstrap_ci(
     codes = [np.unique(labels, return_inverse=True)[1] for labels in levels]
     path = np.stack(codes[::-1], axis=-1)  # coarsest first
     stratum = np.zeros(n_cases, dtype=int) if strata is None else np.unique(strata, return_inverse=True)[1]
-    result = np.full((3, *batch), np.nan)
+    result, all_equal = np.full((3, *batch), np.nan), np.zeros(batch, dtype=bool)
     for index in np.ndindex(batch):
         item = data[index]
         present = ~np.isnan(item)
@@ -167,20 +169,27 @@ def bootstrap_ci(
         if not np.isnan(means).all():
             tail = 50 * (1 - level)
             result[(slice(2), *index)] = np.nanpercentile(means, [tail, 100 - tail])
-    return Interval(*result)
+            all_equal[index] = np.nanmin(means) == np.nanmax(means)
+    return Interval(result[0], result[1], result[2], all_equal)
 
 
 def _mean_of_means(values: Array, path: Array) -> float:
     """The mean over the groups of the coarsest level of their means; NaN where nothing is there."""
     if path.shape[1] == 0:
-        kept = values[~np.isnan(values)]
-        return float(kept.mean()) if kept.size else np.nan
+        return _mean(values)
     means = [_mean_of_means(values[path[:, 0] == g], path[path[:, 0] == g, 1:]) for g in np.unique(path[:, 0])]
-    kept = np.array([mean for mean in means if not np.isnan(mean)])
-    return float(kept.mean()) if kept.size else np.nan
+    return _mean(np.array(means))
 
 
-def _resamples(item: Array, path: Array, stratum: Array, indices: npt.ArrayLike | None, n: int, seed: int) -> list[Array]:
+def _mean(values: Array) -> float:
+    """Of what is not NaN, about the first of it: equal values have exactly that mean."""
+    kept = values[~np.isnan(values)]
+    return float(kept[0] + (kept - kept[0]).mean()) if kept.size else np.nan
+
+
+def _resamples(
+    item: Array, path: Array, stratum: Array, indices: npt.ArrayLike | None, n: int, seed: int
+) -> list[Array]:
     """For each resample, the case that stands in the place of each case."""
     if indices is None:
         order = np.lexsort((item, *path.T[::-1], stratum))  # by stratum, then group, then value
