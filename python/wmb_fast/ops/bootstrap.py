@@ -108,7 +108,7 @@ def bootstrap_ci(
     if n_cases >= MOST_CASES:
         raise bad_value(op, "values", f"have fewer than {MOST_CASES} cases", n_cases)
     dtype = given.dtype if given.dtype.kind == "f" else np.dtype(np.float64)
-    data = given.reshape(-1, n_cases).astype(np.float64) + 0.0  # the sum makes both zeros one
+    data = given.reshape(int(np.prod(batch)), n_cases).astype(np.float64) + 0.0  # the sum makes both zeros one
     if nan_policy == "raise" and np.isnan(data).any():
         raise bad_value(op, "values", "hold no NaN under nan_policy='raise'", f"{int(np.isnan(data).sum())} of them")
     n, level, seed = _numbers(op, n, level, seed)

@@ -145,10 +145,10 @@ def bootstrap_ci(
 
     ``hierarchy``: one array of N labels a level, finest first. A mean over the cases of a group, over the groups of the
     next level, and so on; groups without a value have no part. A resample replaces each case by one of its stratum,
-    the ``indices[b, i]``-th where given. Draw k of resample b is ``floor(word * size / 2^32)`` with word k mod 4 of
-    Philox at counter (k // 4, 0, b mod 2^32, b // 2^32), the cases sorted by stratum, group and value. Percentiles by
-    linear interpolation, over the resamples that have a mean. One case is not resampled. ``all_equal``: the
-    resamples all have one mean.
+    which brings its labels along: the ``indices[b, i]``-th where given. Draw k of resample b is
+    ``floor(word * size / 2^32)`` with word k mod 4 of Philox at counter (k // 4, 0, b mod 2^32, b // 2^32), the cases
+    sorted by stratum, group and value. Percentiles by linear interpolation, over the resamples that have a mean. One
+    case is not resampled. ``all_equal``: the resamples all have one mean.
     """
     data = np.asarray(values, dtype=np.float64) + 0.0
     batch, n_cases = data.shape[:-1], data.shape[-1]
@@ -165,7 +165,9 @@ def bootstrap_ci(
         result[(2, *index)] = _mean_of_means(item, path)
         if indices is None and present.sum() == 1:
             continue
-        means = [_mean_of_means(item[picked], path) for picked in _resamples(item, path, stratum, indices, n, seed)]
+        means = [
+            _mean_of_means(item[picked], path[picked]) for picked in _resamples(item, path, stratum, indices, n, seed)
+        ]
         if not np.isnan(means).all():
             tail = 50 * (1 - level)
             result[(slice(2), *index)] = np.nanpercentile(means, [tail, 100 - tail])
