@@ -113,28 +113,31 @@ void mean_of_means(const BootstrapPlan& plan, std::vector<double>& means, std::v
   std::copy(means.begin(), means.begin() + kLanes, result);
 }
 
-// How often each case is in resample b.
-void draw(const BootstrapPlan& plan, const Resamples& resamples, std::size_t b,
-          std::vector<std::uint32_t>& times) {
-  std::fill(times.begin(), times.end(), 0);
+struct Draws {
+  std::vector<std::uint32_t> words;  // of one resample, one a draw, and up to three more
+  std::vector<std::uint32_t> times;  // how often each case is in it
+};
+
+void draw(const BootstrapPlan& plan, const Resamples& resamples, std::size_t b, Draws& draws) {
+  std::fill(draws.times.begin(), draws.times.end(), 0);
+  std::uint32_t* times = draws.times.data();
   const std::int64_t* member = plan.member;
-  std::uint32_t k = 0;
-  Random4 words{};
+  if (resamples.given != nullptr) {
+    const std::int64_t* given = resamples.given + b * plan.n_cases;
+    for (std::size_t s = 0; s < plan.n_strata; member += plan.stratum_size[s++]) {
+      for (std::int64_t i = 0; i < plan.stratum_size[s]; ++i) ++times[member[*given++]];
+    }
+    return;
+  }
+  const std::uint32_t b_low = static_cast<std::uint32_t>(b), b_high = static_cast<std::uint32_t>(b >> 32);
+  for (std::uint32_t k = 0; 4 * std::size_t{k} < draws.words.size(); ++k) {
+    const Random4 four = philox({{k, 0, b_low, b_high}}, resamples.seed);
+    std::copy(four.word, four.word + 4, &draws.words[4 * std::size_t{k}]);
+  }
+  const std::uint32_t* word = draws.words.data();
   for (std::size_t s = 0; s < plan.n_strata; ++s) {
     const std::uint32_t size = static_cast<std::uint32_t>(plan.stratum_size[s]);
-    if (resamples.given != nullptr) {
-      const std::int64_t* given = resamples.given + b * plan.n_cases + k;
-      for (std::uint32_t i = 0; i < size; ++i) ++times[member[given[i]]];
-      k += size;
-    } else {
-      for (std::uint32_t i = 0; i < size; ++i, ++k) {
-        if (k % 4 == 0) {
-          words = philox({{k / 4, 0, static_cast<std::uint32_t>(b), static_cast<std::uint32_t>(b >> 32)}},
-                         resamples.seed);
-        }
-        ++times[member[below(words.word[k % 4], size)]];
-      }
-    }
+    for (std::uint32_t i = 0; i < size; ++i) ++times[member[below(*word++, size)]];
     member += size;
   }
 }
@@ -164,15 +167,16 @@ void bootstrap(const double* values, std::size_t n_items, BootstrapPlan plan, Re
   const std::size_t n = resamples.n;
   std::vector<double> result(n_blocks * (n + 1) * kLanes);
   auto some = [&](std::size_t chunk) {
-    std::vector<std::uint32_t> times(plan.n_cases, 1);
+    Draws draws{std::vector<std::uint32_t>((plan.n_cases + 3) / 4 * 4),
+                std::vector<std::uint32_t>(plan.n_cases)};
     std::vector<double> means(std::max<std::size_t>(plan.n_groups, 1) * kLanes), above;
     for (std::size_t b = chunk * kResamplesAChunk; b < std::min(n + 1, (chunk + 1) * kResamplesAChunk); ++b) {
       if (b < n)
-        draw(plan, resamples, b, times);
+        draw(plan, resamples, b, draws);
       else
-        std::fill(times.begin(), times.end(), 1);
+        std::fill(draws.times.begin(), draws.times.end(), 1);
       for (std::size_t k = 0; k < n_blocks; ++k) {
-        group_means(blocks[k], plan, times.data(), means.data());
+        group_means(blocks[k], plan, draws.times.data(), means.data());
         mean_of_means(plan, means, above, &result[(k * (n + 1) + b) * kLanes]);
       }
     }
