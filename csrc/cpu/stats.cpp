@@ -104,6 +104,7 @@ Reason correlate_one(PairSample& s, bool of_ranks, double& value, double& p) {
   }
   if (n == 2) {
     value = std::copysign(1.0, value);
+    p = of_ranks ? kMissing : 1.0;  // as SciPy has it: no degree of freedom, and certain
     return Reason::two_pairs;
   }
   p = correlation_p(value, static_cast<double>(n - 2));

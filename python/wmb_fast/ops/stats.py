@@ -74,7 +74,7 @@ def spearman(
     Returns:
         ``value`` in -1..1 and ``p``, (...) each in the dtype of ``a`` (int64: float64); ``n_used`` pairs; ``status``:
         2, with NaN, for fewer than two pairs, a constant input, or NaN; 1 for two pairs, where the value is -1 or 1
-        whatever the data, and p is NaN.
+        whatever the data, and p is NaN, as SciPy has it (of :func:`pearson` 1).
 
     Raises:
         ArgumentError: Shapes that differ, lengths beyond N, or a NaN under ``raise``.

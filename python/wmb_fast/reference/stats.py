@@ -58,15 +58,21 @@ def two_sided_p(r: float, freedom: int) -> float:
 
 def spearman(a: npt.ArrayLike, b: npt.ArrayLike, *, nan_policy: str = "propagate") -> Correlation:
     """Pearson's correlation of midranks over the last axis, and its two-sided p value."""
-    return _correlate(a, b, nan_policy, midranks)
+    return _correlate(a, b, nan_policy, midranks, p_of_two=np.nan)
 
 
 def pearson(a: npt.ArrayLike, b: npt.ArrayLike, *, nan_policy: str = "propagate") -> Correlation:
     """``sum (a - mean a)(b - mean b) / sqrt(sum (a - mean a)^2 sum (b - mean b)^2)`` over the last axis, and its p."""
-    return _correlate(a, b, nan_policy, lambda x: x if np.isfinite(x).all() else np.full_like(x, np.nan))
+    return _correlate(a, b, nan_policy, _finite_or_nan, p_of_two=1.0)
 
 
-def _correlate(a: npt.ArrayLike, b: npt.ArrayLike, nan_policy: str, transform: Callable[[Array], Array]) -> Correlation:
+def _finite_or_nan(x: Array) -> Array:
+    return x if np.isfinite(x).all() else np.full_like(x, np.nan)
+
+
+def _correlate(
+    a: npt.ArrayLike, b: npt.ArrayLike, nan_policy: str, transform: Callable[[Array], Array], p_of_two: float
+) -> Correlation:
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     batch = first.shape[:-1]
     value, p = np.full(batch, np.nan), np.full(batch, np.nan)
@@ -81,8 +87,10 @@ def _correlate(a: npt.ArrayLike, b: npt.ArrayLike, nan_policy: str, transform: C
         x, y = transform(x), transform(y)
         x, y = x - x.mean(), y - y.mean()
         r = float(np.clip((x * y).sum() / np.sqrt((x * x).sum() * (y * y).sum()), -1, 1))
-        value[index] = r if x.size > 2 else np.sign(r)
-        p[index] = two_sided_p(r, x.size - 2) if x.size > 2 and not np.isnan(r) else np.nan
+        if x.size == 2:
+            value[index], p[index] = np.sign(r), p_of_two
+        elif not np.isnan(r):
+            value[index], p[index] = r, two_sided_p(r, x.size - 2)
     return Correlation(value, p)
 
 
