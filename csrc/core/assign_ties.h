@@ -114,12 +114,12 @@ WMB_HD inline void mark_good(const TieWork& t, std::int64_t column, std::int64_t
 // Follows tight pairs of unsettled rows backwards from the columns queued: what those rows hold becomes good
 // too, and `next` leads forwards again. Returns a row from which the first of these columns can be filled
 // without anyone to fill the gap behind it: one that is alone, or holds a column that may be free. kAlone if
-// there is none.
+// there is none. Stops once `wanted` is good.
 WMB_HD inline std::int64_t follow(const AssignProblem& p, const AssignWork& w, const TieWork& t,
-                                  std::int64_t& head, std::int64_t& n_queued) {
+                                  std::int64_t wanted, std::int64_t& head, std::int64_t& n_queued) {
   const double share = tie_share(p);
   std::int64_t filler = kAlone;
-  for (; head < n_queued; ++head) {
+  for (; head < n_queued && !has(t.good, wanted); ++head) {
     const std::int64_t column = t.queue[head];
     const std::uint64_t* rows = t.rows + column * t.col_words;
     for (std::int64_t k = 0; k < t.col_words; ++k) {
@@ -128,8 +128,8 @@ WMB_HD inline std::int64_t follow(const AssignProblem& p, const AssignWork& w, c
         take_out(t.unsettled, r);
         t.next[r] = column;
         if (held != kAlone) mark_good(t, held, n_queued);
-        const bool fills = held == kAlone || may_be_free(p, share, r, held, t.row_price[r], w.price[held]);
-        if (fills && filler == kAlone) filler = r;
+        if (filler != kAlone) continue;
+        if (held == kAlone || may_be_free(p, share, r, held, t.row_price[r], w.price[held])) filler = r;
       }
     }
   }
@@ -139,9 +139,10 @@ WMB_HD inline std::int64_t follow(const AssignProblem& p, const AssignWork& w, c
 // Finds the good columns, if row i gives up its own: those from where the chain of displaced rows comes round
 // to that column; and, if that column can be filled or left free otherwise, those from where the chain ends
 // at a free column or with a row that may stay alone. The two chains share no row: from the rows of the
-// second, the column is out of reach. Returns the row that fills it then, or kAlone.
+// second, the column is out of reach. Returns the row that fills it then, or kAlone. Stops once `wanted` is
+// good; where it is not in the end, all good columns are known.
 WMB_HD inline std::int64_t find_good(const AssignProblem& p, const AssignWork& w, const TieWork& t,
-                                     std::int64_t i) {
+                                     std::int64_t i, std::int64_t wanted) {
   const double share = tie_share(p);
   const std::int64_t own = w.column_of[i];
   for (std::int64_t k = 0; k < t.row_words; ++k) t.good[k] = 0;
@@ -151,12 +152,12 @@ WMB_HD inline std::int64_t find_good(const AssignProblem& p, const AssignWork& w
   bool may_give_up = true;
   if (own != kAlone) {
     mark_good(t, own, n_queued);
-    filler = follow(p, w, t, head, n_queued);
+    filler = follow(p, w, t, wanted, head, n_queued);
     const bool free = may_be_free(p, share, i, own, t.row_price[i], w.price[own]);
     if (free) filler = kAlone;
     may_give_up = free || filler != kAlone;
   }
-  if (!may_give_up) return kAlone;
+  if (!may_give_up || has(t.good, wanted)) return kAlone;
   for (std::int64_t j = 0; j < p.cols; ++j) {
     if (w.row_of[j] == kAlone) mark_good(t, j, n_queued);
   }
@@ -167,7 +168,7 @@ WMB_HD inline std::int64_t find_good(const AssignProblem& p, const AssignWork& w
     t.next[r] = kAlone;
     mark_good(t, w.column_of[r], n_queued);
   }
-  follow(p, w, t, head, n_queued);
+  follow(p, w, t, wanted, head, n_queued);
   return filler;
 }
 
@@ -212,7 +213,7 @@ WMB_HD void lowest_assignment(const AssignProblem& p, const AssignWork& w, const
       for (; lower != 0; lower &= lower - 1) {
         const std::int64_t j = 64 * k + lowest_bit(lower);
         if (w.row_of[j] != kAlone && w.row_of[j] < i) continue;  // taken by a row that is settled
-        if (!searched) filler = find_good(p, w, t, i);
+        if (!searched) filler = find_good(p, w, t, i, j);
         searched = true;
         if (!has(t.good, j)) continue;
         settle(w, t, i, j, filler);

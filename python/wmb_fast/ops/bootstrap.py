@@ -152,9 +152,8 @@ def _check_indices(op: str, positions: Array, stratum: Array) -> None:
     bad = np.argwhere((positions < 0) | (positions >= size))
     if len(bad):
         b, i = (int(x) for x in bad[0])
-        raise bad_value(
-            op, "indices", f"be below the size of the case's stratum ({size[i]})", f"{positions[b, i]} at [{b}, {i}]"
-        )
+        needs = f"be at least 0 and below the size of the case's stratum ({size[i]})"
+        raise bad_value(op, "indices", needs, f"{positions[b, i]} at [{b}, {i}]")
 
 
 def _missing(data: Array, present: Array, propagate: bool) -> Array:

@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import ArgumentError, assignment, bootstrap_ci, fisher_mean, pearson, spearman
 from .._walls.arrays import Array
+from .._walls.errors import ArgumentError
+from ..ops.assign import assignment
+from ..ops.bootstrap import bootstrap_ci
+from ..ops.stats import fisher_mean, pearson, spearman
 from .runner import Adapter, Case, Outcome
 
 # A correlation is right to 1e-12. Where it is one to within that, its p value is the rounding of the difference.

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import ArgumentError, assign, assignment
+from .._walls.errors import ArgumentError
+from ..ops.assign import assign, assignment
 from .libs_stats import matrix
 from .runner import Adapter, Case, Outcome
 
