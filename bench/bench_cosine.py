@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+
 import wmb_fast as wmb
 
 from . import _rivals

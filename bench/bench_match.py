@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nearest and mutual_matches against faiss, torch, NumPy and NumKong, and against the bare matrix product."""
+"""mutual_matches against faiss, torch, NumPy and NumKong, and against the bare matrix product."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+
 import wmb_fast as wmb
 
 from . import _rivals
@@ -44,6 +45,7 @@ def _of(a: Any, b: Any) -> Iterator[Case]:
         *floor,
         *_rivals.contender("numpy", lambda _: _rivals.numpy_mutual(a, b), _same_as(truth), what="sgemm + argmax"),
         *_rivals.contender("faiss", lambda faiss: _rivals.faiss_mutual(faiss, a, b), _same_as(truth), what="knn"),
+        *_rivals.contender("numkong", lambda nk: _rivals.numkong_mutual(nk, a, b), _same_as(truth), what="dots_packed"),
         *_rivals.contender("torch", lambda torch: _rivals.torch_mutual(torch, a, b), _same_as(truth), what="mm + max"),
     ]
     yield Case("mutual_matches", name, mutual, work, "GFLOP/s")

@@ -11,7 +11,10 @@ namespace wmb {
   X(too_few_points)        \
   X(source_zero_spread)    \
   X(target_zero_spread)    \
+  X(uncorrelated)          \
   X(rank_one)              \
+  X(mirrored)              \
+  X(coarse_coordinates)    \
   X(not_finite)            \
   X(no_pairs)              \
   X(no_samples)            \

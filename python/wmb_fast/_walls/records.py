@@ -26,7 +26,16 @@ SENTENCES: dict[str, tuple[int, str]] = {
         DEGENERATE,
         "the target has zero spread: the rotation is undetermined and the scale is zero",
     ),
+    "uncorrelated": (DEGENERATE, "source and target do not vary together: the rotation is undetermined"),
     "rank_one": (DEGENERATE, "the points lie on a line: the rotation about it is undetermined"),
+    "mirrored": (
+        DEGENERATE,
+        "the target mirrors the source, and more than one rotation is as good: the rotation is undetermined",
+    ),
+    "coarse_coordinates": (
+        DEGENERATE,
+        "the extent is under 1000 floating-point steps of the coordinates: take the offset off, or use float64",
+    ),
     "not_finite": (MISSING, "every item is masked or not finite"),
     "no_pairs": (MISSING, "no pair of poses satisfies the pair selection"),
     "no_samples": (MISSING, "there are no samples"),
@@ -47,7 +56,8 @@ SENTENCES: dict[str, tuple[int, str]] = {
     "values_left_out": (DEGENERATE, "missing values were left out of the means"),
 }
 _NAMES: tuple[str, ...] = tuple(core.reason_names())
-_STATUS = np.array([SENTENCES[name][0] for name in _NAMES], dtype=np.uint8)
+_CODES = {name: i for i, name in enumerate(_NAMES)}
+STATUS: Array = np.array([SENTENCES[name][0] for name in _NAMES], dtype=np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +92,9 @@ class Valued(Record):
 
 def status_of(call: Call, codes: Array) -> Any:
     """The statuses that belong to reason codes, in the caller's kind."""
-    return call.give(_STATUS[codes])
+    return call.give(STATUS[codes])
 
 
 def code(name: str) -> int:
     """The code of a reason, for what is found out before the core is called."""
-    return _NAMES.index(name)
+    return _CODES[name]

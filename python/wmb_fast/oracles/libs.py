@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import ArgumentError, cosine_pairs, mutual_matches, nearest
 from .._walls.arrays import Array
+from .._walls.errors import ArgumentError
+from ..ops.cosine import cosine_pairs
+from ..ops.match import mutual_matches, nearest
 from .runner import Adapter, Case, Outcome
 
 

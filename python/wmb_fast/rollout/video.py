@@ -96,19 +96,29 @@ class Video:
             ArgumentError: An index below 0, or beyond the frames that decode.
         """
         wanted = _indices(indices)
-        if self._ledger is not None:
-            _in_range(wanted, self.n_frames)
         images = np.empty((len(wanted), self.height, self.width, 3), dtype=np.uint8)
-        last, n = int(wanted.max(initial=-1)), 0
-        if last >= 0:
-            for n, picture in enumerate(self._source.pictures(Ledger()), start=1):
-                places = np.flatnonzero(wanted == n - 1)
-                if len(places):
-                    images[places] = picture.rgb()
-                if n > last:
-                    break
-            _in_range(wanted, n)
+        for index, image in self.some(wanted):
+            images[wanted == index] = image
         return images
+
+    def some(self, indices: Sequence[int] | npt.NDArray[np.integer]) -> Iterator[tuple[int, Image]]:
+        """Some frames with their indices, one at a time, each once and in order; the others are never made RGB.
+
+        Raises:
+            ArgumentError: An index below 0, or beyond the frames that decode. The latter may be known only at the end.
+        """
+        wanted = np.unique(_indices(indices))
+        if self._ledger is not None or wanted.min(initial=0) < 0:
+            _in_range(wanted, self.n_frames)
+        waiting, n = set(wanted.tolist()), 0
+        for n, picture in enumerate(self._source.pictures(Ledger()) if waiting else (), start=1):
+            if n - 1 in waiting:
+                waiting.remove(n - 1)
+                yield n - 1, picture.rgb()
+            if not waiting:
+                return
+        if waiting:
+            _in_range(wanted, n)
 
     @cached_property
     def _facts(self) -> tuple[Ledger, stamps.Clock]:

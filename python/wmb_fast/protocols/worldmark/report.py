@@ -38,6 +38,11 @@ def _segments(metric: str, axis: str, unit_interval: bool = False) -> Term:
     return Term(pick)
 
 
+def _about(metric: str, axis: str | None = None) -> Callable[[Score], bool]:
+    """Records of a metric; of an axis, those without any (their plan is not known) included."""
+    return lambda score: score.metric == metric and (axis is None or score.part.get("axis", axis) == axis)
+
+
 def _rollouts(metric: str) -> Term:
     return Term(lambda score: score.value if score.metric == metric else None)
 
@@ -81,7 +86,10 @@ def _by_axis(
     name: str, metric: str, combine: Callable[[Sequence[float]], float], unit_interval: bool = False
 ) -> tuple[Column, ...]:
     axes = (("t", "translation"), ("r", "rotation"))
-    return tuple(Column(f"{name}_{short}", (_segments(metric, axis, unit_interval),), combine) for short, axis in axes)
+    return tuple(
+        Column(f"{name}_{short}", (_segments(metric, axis, unit_interval),), combine, about=_about(metric, axis))
+        for short, axis in axes
+    )
 
 
 COLUMNS: tuple[Column, ...] = (
@@ -89,11 +97,11 @@ COLUMNS: tuple[Column, ...] = (
     *_by_axis("MP", "direction_purity", _percent),
     *_by_axis("MS", "motion_stability", _percent, unit_interval=True),
     *_by_axis("RL", "response_latency", _percent, unit_interval=True),
-    Column("Local", (Term(_hard_cut), Term(_mutation_rate)), _local),
-    Column("Global", (Term(_residual),), _global),
-    Column("Rev", (_rollouts("revisit_memory"),), lambda means: means[0]),
-    Column("QA_q", (_rollouts("perceptual_quality"),), _rating),
-    Column("QA_a", (_rollouts("aesthetic_quality"),), _rating),
+    Column("Local", (Term(_hard_cut), Term(_mutation_rate)), _local, about=_about("local_memory")),
+    Column("Global", (Term(_residual),), _global, about=_about("global_memory")),
+    Column("Rev", (_rollouts("revisit_memory"),), lambda means: means[0], about=_about("revisit_memory")),
+    Column("QA_q", (_rollouts("perceptual_quality"),), _rating, about=_about("perceptual_quality")),
+    Column("QA_a", (_rollouts("aesthetic_quality"),), _rating, about=_about("aesthetic_quality")),
 )
 
 
