@@ -24,9 +24,12 @@ NB_MODULE(_core, m) {
     return names;
   });
   wmb::bind_align(m);
+  wmb::bind_assign(m);
   wmb::bind_cosine(m);
   wmb::bind_flow(m);
+  wmb::bind_mask(m);
   wmb::bind_match(m);
   wmb::bind_raycast(m);
   wmb::bind_rpe(m);
+  wmb::bind_stats(m);
 }
