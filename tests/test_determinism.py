@@ -37,6 +37,7 @@ def poses(*batch: int, seed: int = 0) -> np.ndarray:
 POINTS = random(61, 301, 3)
 ESTIMATE, REFERENCE = poses(23, 101), poses(23, 101, seed=3)
 ROWS = random(5, 203, 97).astype(np.float32)
+STRATA = np.arange(101) % 7
 
 # Every public op on a slice of its batch: how long the batch is (None: the op has no batch), and the call.
 # Sizes are not round, and give more than one chunk.
@@ -52,6 +53,14 @@ CALLS: dict[str, tuple[int | None, Callable[[slice], Any]]] = {
     "cosine_matrix": (5, lambda b: wmb.cosine_matrix(ROWS[b], ROWS[b, :53])),
     "nearest": (5, lambda b: wmb.nearest(ROWS[b], ROWS[b, 7:150])),
     "mutual_matches": (5, lambda b: wmb.mutual_matches(ROWS[b], ROWS[b, 7:150] + ROWS[b, :143], ratio=0.95)),
+    "assign": (61, lambda b: wmb.assign(np.round(random(61, 33, 37), 1)[b])),
+    "assignment": (61, lambda b: wmb.assignment(random(61, 41, 41)[b], null_cost=0.1)),
+    "mask_iou": (9, lambda b: wmb.mask_iou((random(9, 67, 131) > 0)[b], (random(9, 67, 131, seed=1) > 0)[b])),
+    "spearman": (9, lambda b: wmb.spearman(np.round(random(9, 4001), 1)[b], random(9, 4001, seed=1)[b])),
+    "pearson": (9, lambda b: wmb.pearson(random(9, 4001)[b], random(9, 4001, seed=1)[b])),
+    "fisher_mean": (9, lambda b: wmb.fisher_mean(np.tanh(random(9, 31))[b])),
+    "pairwise_agreement": (9, lambda b: wmb.pairwise_agreement(random(9, 31)[b], np.sign(random(9, 31, 3))[b])),
+    "bootstrap_ci": (19, lambda b: wmb.bootstrap_ci(random(19, 101)[b], hierarchy=STRATA, strata=STRATA, n=333)),
     "flow_channels": (9, lambda b: wmb.flow_channels(random(9, 67, 131, 2).astype(np.float32)[b])),
     "parallax_split": (9, lambda b: wmb.parallax_split(random(9, 4001)[b], random(9, 4001, seed=1)[b])),
 }

@@ -16,10 +16,13 @@ template <typename T, typename... Shape>
 using Out = nb::ndarray<T, nb::c_contig, nb::device::cpu, Shape...>;
 
 void bind_align(nb::module_& m);
+void bind_assign(nb::module_& m);
 void bind_cosine(nb::module_& m);
 void bind_flow(nb::module_& m);
+void bind_mask(nb::module_& m);
 void bind_match(nb::module_& m);
 void bind_raycast(nb::module_& m);
 void bind_rpe(nb::module_& m);
+void bind_stats(nb::module_& m);
 
 }  // namespace wmb

@@ -113,22 +113,4 @@ WMB_HD inline ParallaxLine parallax_line(const T* u, const T* inverse_depth, std
   return {slope, mean_u - slope * mean_z};
 }
 
-// Where a percentile lies among n sorted values (NumPy's linear rule): between below and below + 1.
-struct PercentilePlace {
-  std::size_t below;
-  double fraction;
-};
-
-WMB_HD inline PercentilePlace percentile_place(std::size_t n, double percent) {
-  const double at = percent / 100 * static_cast<double>(n - 1);
-  const std::size_t below = static_cast<std::size_t>(std::floor(at));
-  return {below, at - static_cast<double>(below)};
-}
-
-// NumPy's interpolation, which takes the nearer end as its base.
-WMB_HD inline double percentile_between(double low, double high, double fraction) {
-  const double step = high - low;
-  return fraction < 0.5 ? low + step * fraction : high - step * (1 - fraction);
-}
-
 }  // namespace wmb

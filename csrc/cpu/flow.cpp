@@ -9,6 +9,7 @@
 #include "core/flow.h"
 #include "core/reason.h"
 #include "cpu/parallel.h"
+#include "cpu/percentile.h"
 
 namespace wmb {
 namespace {
@@ -52,14 +53,6 @@ void flow_channels(const T* flow, std::size_t n_fields, std::size_t height, std:
 }
 
 namespace {
-
-double percentile(std::vector<double>& values, double percent) {
-  const PercentilePlace place = percentile_place(values.size(), percent);
-  auto low = values.begin() + static_cast<std::ptrdiff_t>(place.below);
-  std::nth_element(values.begin(), low, values.end());
-  const bool last = low + 1 == values.end();
-  return percentile_between(*low, last ? *low : *std::min_element(low + 1, values.end()), place.fraction);
-}
 
 template <typename T>
 Reason split_one(const T* u, const T* inverse_depth, std::size_t n, ParallaxLine& line, double& spread) {

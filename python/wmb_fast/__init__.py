@@ -16,20 +16,37 @@ from ._walls.errors import (
 )
 from ._walls.ext import get_num_threads, set_num_threads
 from .ops.align import align_trajectory, ape, ate, umeyama
+from .ops.assign import Assignment, assign, assignment
 from .ops.associate import associate
+from .ops.bootstrap import Interval, bootstrap_ci
 from .ops.cosine import cosine_matrix, cosine_pairs
 from .ops.flow import flow_channels, parallax_split
+from .ops.mask import mask_iou
 from .ops.match import Matches, Nearest, mutual_matches, nearest
 from .ops.path import interpolate_positions, path_length
 from .ops.rpe import orthogonality_deviation, rotation_angle_deg, rpe
+from .ops.stats import (
+    Agreement,
+    Correlation,
+    FisherMean,
+    fisher_mean,
+    pairwise_agreement,
+    pearson,
+    spearman,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Agreement",
     "ArgumentError",
     "ArgumentTypeError",
+    "Assignment",
     "BackendError",
+    "Correlation",
     "FileFormatError",
+    "FisherMean",
+    "Interval",
     "Matches",
     "MissingExtraError",
     "Nearest",
@@ -37,22 +54,30 @@ __all__ = [
     "__version__",
     "align_trajectory",
     "ape",
+    "assign",
+    "assignment",
     "associate",
     "ate",
     "available_backends",
+    "bootstrap_ci",
     "cosine_matrix",
     "cosine_pairs",
+    "fisher_mean",
     "flow_channels",
     "get_num_threads",
     "interpolate_positions",
+    "mask_iou",
     "mutual_matches",
     "nearest",
     "orthogonality_deviation",
+    "pairwise_agreement",
     "parallax_split",
     "path_length",
+    "pearson",
     "reference",
     "rotation_angle_deg",
     "rpe",
     "set_num_threads",
+    "spearman",
     "umeyama",
 ]

@@ -2,8 +2,8 @@
 """The command ``wmb-fast``: its exit codes, and how it says what is wrong with a call.
 
 0: done. 1: something could not be scored: a rollout or an estimator failed, a proxy was refused, a rollout has no value
-at all; what and why is printed, the rest is written. Metrics whose evidence nobody has (without depth, say) are told and
-are no failure. 2: the call was wrong; one sentence on stderr. 130: interrupted; what is finished is kept.
+at all; what and why is printed, the rest is written. A metric whose evidence nobody has (depth, say) is told, and is no
+failure. 2: the call was wrong; one sentence on stderr. 130: interrupted; what is finished is kept.
 """
 
 from __future__ import annotations

@@ -78,9 +78,10 @@ struct F64 {
 }  // namespace wmb::isa
 
 #include "cpu/isa/kernels.inc.h"
+#include "cpu/isa/relax.inc.h"
 
 namespace wmb::isa {
 
-const Level avx2 = {"avx2", table<F32, 6, 2>(), table<F64, 6, 2>(), minus_hamming<16>};
+const Level avx2 = {"avx2", table<F32, 6, 2>(), table<F64, 6, 2>(), row_scans(), minus_hamming<16>};
 
 }  // namespace wmb::isa

@@ -70,9 +70,10 @@ struct F64 {
 }  // namespace wmb::isa
 
 #include "cpu/isa/kernels.inc.h"
+#include "cpu/isa/relax.inc.h"
 
 namespace wmb::isa {
 
-const Level avx512 = {"avx512", table<F32, 12, 2>(), table<F64, 12, 2>(), minus_hamming<32>};
+const Level avx512 = {"avx512", table<F32, 12, 2>(), table<F64, 12, 2>(), row_scans(), minus_hamming<32>};
 
 }  // namespace wmb::isa

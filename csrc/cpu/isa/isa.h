@@ -62,10 +62,28 @@ struct Kernels {
   void (*interleave_cols)(std::int64_t depth, const T* lines, T* strip);
 };
 
+// Scans over one row of an assignment problem. n is a multiple of kRowStep; what lies beyond the row's end
+// holds +inf.
+constexpr std::int64_t kRowStep = 8;
+
+struct RowScans {
+  // key[j] = min(key[j], cost[j] - price[j] - shift), from[j] = row where that made it smaller. Returns the
+  // least key.
+  double (*relax)(std::int64_t n, const double* cost, const double* price, double shift, std::int64_t row,
+                  double* key, std::int64_t* from);
+  // The first j whose key is `least`, which one must be.
+  std::int64_t (*first_least)(const double* key, double least);
+  // The first j with key[j] + busy[j] <= least, or n.
+  std::int64_t (*first_free_least)(std::int64_t n, const double* key, const double* busy, double least);
+  // The set of j with cost[j] - price[j] <= bound, 64 to a word.
+  void (*within)(std::int64_t n, const double* cost, const double* price, double bound, std::uint64_t* bits);
+};
+
 struct Level {
   const char* name;
   Kernels<float> f32;
   Kernels<double> f64;
+  RowScans rows;
   // tile[r * f32.cols + c] = -(number of bits in which rows a[r] and b[c] differ).
   void (*minus_hamming)(std::int64_t n_rows, std::int64_t n_words, const std::uint64_t* a,
                         const std::uint64_t* b, float* tile);

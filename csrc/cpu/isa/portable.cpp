@@ -49,9 +49,10 @@ struct F64 : Lane<double, std::int64_t> {
 }  // namespace wmb::isa
 
 #include "cpu/isa/kernels.inc.h"
+#include "cpu/isa/relax.inc.h"
 
 namespace wmb::isa {
 
-const Level portable = {"portable", table<F32, 4, 8>(), table<F64, 4, 8>(), minus_hamming<8>};
+const Level portable = {"portable", table<F32, 4, 8>(), table<F64, 4, 8>(), row_scans(), minus_hamming<8>};
 
 }  // namespace wmb::isa

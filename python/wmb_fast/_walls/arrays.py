@@ -16,7 +16,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .dispatch import require_backend
 from .errors import bad_type
 
 Array = npt.NDArray[Any]
@@ -97,6 +96,8 @@ def take(
             flat.append((name, value))
     call = _common(op, flat)
     if call.device != "cpu":
+        from .dispatch import require_backend
+
         require_backend(op, call.device)
     views = {name: _view(op, name, value, _accepted(dtypes, name)) for name, value in flat}
     _same_float(op, dict(flat))

@@ -41,6 +41,20 @@ SENTENCES: dict[str, tuple[int, str]] = {
     "no_pairs": (MISSING, "no pair of poses satisfies the pair selection"),
     "no_samples": (MISSING, "there are no samples"),
     "value_not_finite": (MISSING, "a value is not finite"),
+    "cost_is_nan": (DEGENERATE, "a cost is NaN, or infinite where that is no forbidden pair: its pair was left out"),
+    "not_all_assigned": (DEGENERATE, "no full assignment exists: as many rows as possible are assigned"),
+    "opis_cost_is_nan": (MISSING, "a cost is NaN, which the public solver refuses"),
+    "opis_not_all_assigned": (MISSING, "no full assignment exists, and the public solver does not end there"),
+    "too_few_pairs": (MISSING, "there are fewer than two pairs"),
+    "two_pairs": (DEGENERATE, "two pairs always correlate perfectly"),
+    "constant_input": (MISSING, "an input is constant: the correlation is undefined"),
+    "correlation_of_one": (DEGENERATE, "a correlation of one was capped: its transform is infinite"),
+    "no_correlation": (MISSING, "a value lies outside -1 to 1: it is no correlation"),
+    "no_weight": (MISSING, "the weights add up to nothing"),
+    "no_decisive_pair": (MISSING, "no pair is decisive"),
+    "resamples_equal": (DEGENERATE, "every resample has the same mean: the interval has no width"),
+    "one_case": (DEGENERATE, "one case cannot be resampled: there is no interval"),
+    "values_left_out": (DEGENERATE, "missing values were left out of the means"),
 }
 _NAMES: tuple[str, ...] = tuple(core.reason_names())
 _CODES = {name: i for i, name in enumerate(_NAMES)}
@@ -64,6 +78,20 @@ class Record:
             wanted = f"name one item of a batch of shape {np.shape(self._codes)}"
             raise bad_value("reason", "index", wanted, repr(index))
         return SENTENCES[_NAMES[int(self._codes[at])]][1]
+
+
+@dataclass(frozen=True, eq=False)
+class Valued(Record):
+    """A result that is one number an item, ``value``, and stands for it: ``float(result)``, ``np.asarray(result)``."""
+
+    value: Any
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        values = np.asarray(self.value, dtype=dtype)
+        return values.copy() if copy else values
 
 
 def status_of(call: Call, codes: Array) -> Any:

@@ -112,7 +112,7 @@ def umeyama(
             own = None if w is None else w[begin : begin + len(a)]
             fits[i] = fit_row(readable.umeyama(a, b, weights=own, mask=use, with_scale=with_scale))
     else:
-        core.umeyama(x, y, *batch.layout(), w, with_scale, fits.reshape(-1))
+        core.umeyama(x, y, *batch.layout(), w, with_scale, fits.reshape(-1))  # type: ignore[call-overload]
     return sim3_of(batch, fits)
 
 
@@ -197,7 +197,7 @@ def align_trajectory(
     else:
         pair = batch.data["estimate"], batch.data["reference"]
         how = ALIGNMENTS.index(mode), n_fit, aligned, fits.reshape(-1)
-        refuse(batch, core.align_trajectory(*pair, width, *batch.layout(), *how))
+        refuse(batch, core.align_trajectory(*pair, width, *batch.layout(), *how))  # type: ignore[call-overload]
     return alignment_of(batch, sim3_of(batch, fits), batch.per_pose(aligned, batch.tail))
 
 
@@ -337,7 +337,7 @@ def _absolute(
         pair = batch.data["estimate"], batch.data["reference"]
         how = ALIGNMENTS.index(align), n_fit, RELATIONS.index(relation)
         out = errors, deviation, statistics.reshape(-1), fits.reshape(-1)
-        refuse(batch, core.ape(*pair, batch.width, *batch.layout(), *how, *out))
+        refuse(batch, core.ape(*pair, batch.width, *batch.layout(), *how, *out))  # type: ignore[call-overload]
     alignment = alignment_of(batch, sim3_of(batch, fits))
     return stats_of(batch, statistics, batch.per_pose(errors), alignment, deviation, "not_finite")
 

@@ -11,11 +11,12 @@ import numpy as np
 
 from .. import reference
 from .._walls.arrays import Array, ArrayLike, Call, take
-from .._walls.checks import lengths_of, same_shape, shape_text, trailing
+from .._walls.checks import shape_text, trailing
 from .._walls.dispatch import declare, pick
-from .._walls.errors import bad_type, bad_value
+from .._walls.errors import bad_value
 from .._walls.ext import core
 from .._walls.records import Record, code, status_of
+from .._walls.samples import pair_samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,17 +143,15 @@ def parallax_split(
         (1.8, 0.5)
     """
     op = "parallax_split"
-    ragged = isinstance(u, (list, tuple))
-    if ragged != isinstance(inverse_depth, (list, tuple)):
-        raise bad_type(op, "inverse_depth", "be a list exactly when u is", type(inverse_depth).__name__)
     call, views = take(op, {"u": u, "inverse_depth": inverse_depth})
     chosen = pick(op, backend, call.device)
-    given = views["u"], views["inverse_depth"], lengths
-    flows, depths, start, count, batch = _joined(op, *given) if ragged else _padded(op, *given)
+    samples = pair_samples(op, views, "u", "inverse_depth", lengths)
+    batch, start, count = samples.batch, samples.start, samples.count
     codes = np.empty(batch, dtype=np.uint8)
     if chosen == "reference":
         parts = [
-            reference.parallax_split(flows[a : a + n], depths[a : a + n]) for a, n in zip(start, count, strict=True)
+            reference.parallax_split(samples.a[k : k + n], samples.b[k : k + n])
+            for k, n in zip(start, count, strict=True)
         ]
         translation, rotation, slope, intercept = np.array(parts, dtype=np.float64).reshape(-1, 4).T.reshape(4, *batch)
         codes[...] = np.where(np.isnan(slope), code("value_not_finite"), code("ok"))
@@ -160,46 +159,15 @@ def parallax_split(
     else:
         slope, intercept, spread = (np.empty(batch) for _ in range(3))
         core.parallax_split(
-            flows, depths, start, count, slope.ravel(), intercept.ravel(), spread.ravel(), codes.ravel()
+            samples.a, samples.b, start, count, slope.ravel(), intercept.ravel(), spread.ravel(), codes.ravel()
         )
         translation, rotation = np.abs(slope) * spread, np.abs(intercept)
-    fields = _given(call, flows.dtype, translation, rotation, slope, intercept)
+    fields = _given(call, samples.a.dtype, translation, rotation, slope, intercept)
     return Parallax(status_of(call, codes), codes, *fields)
 
 
 def _given(call: Call, dtype: np.dtype[Any], *results: Array) -> list[Any]:
     return [call.give(np.asarray(result, dtype=dtype)) for result in results]
-
-
-_Items = tuple[Array, Array, Array, Array, tuple[int, ...]]
-
-
-def _joined(op: str, flows: list[Array], depths: list[Array], lengths: object) -> _Items:
-    """A list of samples, end to end."""
-    if lengths is not None:
-        raise bad_value(op, "lengths", "be None for a list", "lengths")
-    if len(flows) != len(depths):
-        raise bad_value(op, "inverse_depth", f"have as many items as u ({len(flows)})", len(depths))
-    for i, (flow, depth) in enumerate(zip(flows, depths, strict=True)):
-        if flow.ndim != 1:
-            raise bad_value(op, f"u[{i}]", "have shape (N,)", shape_text(flow))
-        same_shape(op, f"inverse_depth[{i}]", depth, f"u[{i}]", flow)
-    count = np.array([flow.size for flow in flows], dtype=np.int64)
-    empty = np.empty(0, dtype=np.float64)
-    joined = [np.concatenate(arrays) if arrays else empty for arrays in (flows, depths)]
-    return joined[0], joined[1], np.cumsum(count) - count, count, (len(flows),)
-
-
-def _padded(op: str, flows: Array, depths: Array, lengths: object) -> _Items:
-    """An array of samples, all of one length or with the lengths given."""
-    trailing(op, "u", flows, ("N",))
-    same_shape(op, "inverse_depth", depths, "u", flows)
-    batch, n = flows.shape[:-1], flows.shape[-1]
-    items = int(np.prod(batch))
-    count = np.full(items, n, dtype=np.int64)
-    if lengths is not None:
-        count = lengths_of(op, lengths, batch, n)
-    return flows.ravel(), depths.ravel(), np.arange(items, dtype=np.int64) * n, count, batch
 
 
 declare("flow_channels", "cpu", "reference")

@@ -2,11 +2,14 @@
 """The readable NumPy float64 statement of every op, under the same name. The fast ones are held to it."""
 
 from .align import Alignment, ErrorStats, Sim3, align_trajectory, ape, associate, ate, umeyama
+from .assign import assign, assignment
 from .cosine import cosine_matrix, cosine_pairs
 from .flow import flow_channels, parallax_split
+from .mask import mask_iou
 from .match import mutual_matches, nearest
 from .path import interpolate_positions, path_length
 from .rpe import PoseErrors, deviation, rotation_angle_deg, rpe
+from .stats import bootstrap_ci, fisher_mean, pairwise_agreement, pearson, spearman
 
 __all__ = [
     "Alignment",
@@ -15,18 +18,26 @@ __all__ = [
     "Sim3",
     "align_trajectory",
     "ape",
+    "assign",
+    "assignment",
     "associate",
     "ate",
+    "bootstrap_ci",
     "cosine_matrix",
     "cosine_pairs",
     "deviation",
+    "fisher_mean",
     "flow_channels",
     "interpolate_positions",
+    "mask_iou",
     "mutual_matches",
     "nearest",
+    "pairwise_agreement",
     "parallax_split",
     "path_length",
+    "pearson",
     "rotation_angle_deg",
     "rpe",
+    "spearman",
     "umeyama",
 ]

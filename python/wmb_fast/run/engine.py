@@ -89,6 +89,18 @@ def score(
     Raises:
         WmbError: The call is wrong: an unknown protocol, plan or engine, no video, a folder that cannot be written.
             A rollout that fails does not raise; its records say why.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from wmb_fast.rollout.video import write_video
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     clip = Path(folder) / "model" / "001_006.mp4"  # the name says the plan: forward, back
+        ...     clip.parent.mkdir()
+        ...     _ = write_video(clip, np.zeros((9, 32, 48, 3), np.uint8), fps=2)
+        ...     made = score([clip], ["worldmark"], out=Path(folder) / "out", cache=Path(folder) / "cache")
+        >>> made.scores[0].rollout, made.scores[0].metric, made.scores[0].status.value, made.complete
+        ('model/001_006', 'direction_accuracy', 'not_evaluable', False)
     """
     if engine != ENGINE:
         raise bad_value("score", "engine", f"be {ENGINE}, the one engine of this version", repr(engine))

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SciPy's, NumPy's and the OPIS solver's answers, by vector file; and that a change of a rule makes them fail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wmb_fast.oracles import libs_stats, opis, runner
+
+FILES = {**libs_stats.ADAPTERS, **opis.ADAPTERS}
+
+
+def statuses(oracles: Path, file: str) -> Counter[str]:
+    lines = [line for line in runner.run(oracles / file.split("/", maxsplit=1)[0]) if line["file"] == file]
+    return Counter(line["status"] for line in lines)
+
+
+@pytest.mark.parametrize("file", sorted(FILES))
+def test_every_case_passes(oracles: Path, file: str) -> None:
+    found = statuses(oracles, file)
+    assert found["pass"] >= 10
+    assert set(found) == {"pass"}
+
+
+@pytest.mark.parametrize(
+    ("module", "op", "option", "file"),
+    [
+        (libs_stats, "assignment", {"maximize": True}, "F_libs/F3_hungarian"),
+        (opis, "assignment", {"ties": "lowest"}, "C_opis/C2_hungarian"),
+        (libs_stats, "spearman", {"nan_policy": "omit"}, "F_libs/F4_correlations"),
+        (libs_stats, "bootstrap_ci", {"level": 0.9501}, "F_libs/F5_bootstrap"),
+        (libs_stats, "bootstrap_ci", {"strata": None}, "F_libs/F5_bootstrap"),
+    ],
+)
+def test_the_vectors_see_a_changed_rule(
+    oracles: Path, monkeypatch: pytest.MonkeyPatch, module: Any, op: str, option: dict[str, Any], file: str
+) -> None:
+    right = getattr(module, op)
+    monkeypatch.setattr(module, op, lambda *arguments, **options: right(*arguments, **{**options, **option}))
+    assert statuses(oracles, file)["fail"] > 0
