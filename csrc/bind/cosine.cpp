@@ -1,8 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cpu/cosine.h"
+
 #include "bind/bind.h"
 
 namespace wmb {
+namespace {
 
-void bind_cosine(nanobind::module_& m) { (void)m; }
+template <typename T>
+void pairs(In<T, nb::ndim<2>> a, In<T, nb::ndim<2>> b, Out<T, nb::ndim<1>> scores) {
+  std::int64_t n = scores.shape(0), dim = a.shape(1);
+  std::int64_t stride_a = a.shape(0) == 1 ? 0 : dim, stride_b = b.shape(0) == 1 ? 0 : dim;
+  nb::gil_scoped_release release;
+  cosine_pairs(a.data(), stride_a, b.data(), stride_b, n, dim, scores.data());
+}
+
+template <typename T>
+void matrix(In<T, nb::ndim<2>> a, In<T, nb::ndim<2>> b, In<std::int64_t, nb::shape<-1, 4>> spans, bool symmetric,
+            Out<T, nb::ndim<1>> scores) {
+  std::int64_t dim = a.shape(1), n_items = spans.shape(0);
+  nb::gil_scoped_release release;
+  cosine_matrix(a.data(), b.data(), dim, spans.data(), n_items, symmetric, scores.data());
+}
+
+}  // namespace
+
+void bind_cosine(nb::module_& m) {
+  using nb::arg;
+  m.def("cosine_pairs", &pairs<float>, arg("a").noconvert(), arg("b").noconvert(), arg("scores").noconvert());
+  m.def("cosine_pairs", &pairs<double>, arg("a").noconvert(), arg("b").noconvert(), arg("scores").noconvert());
+  m.def("cosine_matrix", &matrix<float>, arg("a").noconvert(), arg("b").noconvert(), arg("spans").noconvert(),
+        arg("symmetric"), arg("scores").noconvert());
+  m.def("cosine_matrix", &matrix<double>, arg("a").noconvert(), arg("b").noconvert(), arg("spans").noconvert(),
+        arg("symmetric"), arg("scores").noconvert());
+}
 
 }  // namespace wmb

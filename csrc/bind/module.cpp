@@ -2,11 +2,20 @@
 #include "bind/bind.h"
 #include "core/reason.h"
 #include "cpu/parallel.h"
+#include "cpu/simd.h"
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of wmb_fast. Called through wmb_fast.ops, which checks its arguments.";
   m.def("set_num_threads", &wmb::set_num_threads, nanobind::arg("n"));
   m.def("num_threads", &wmb::num_threads);
+  m.def("set_simd_level", &wmb::set_simd_level, nanobind::arg("name"));
+  m.def("simd_levels", [] {
+    const char* names[3];
+    int n = wmb::simd_levels(names);
+    nanobind::list levels;
+    for (int i = 0; i < n; ++i) levels.append(names[i]);
+    return levels;
+  });
   m.def("reason_names", [] {
     nanobind::list names;
 #define WMB_REASON_NAME(name) names.append(#name);

@@ -15,6 +15,8 @@ from ._walls.errors import (
     WmbError,
 )
 from ._walls.ext import get_num_threads, set_num_threads
+from .ops.cosine import cosine_matrix, cosine_pairs
+from .ops.match import Matches, Nearest, mutual_matches, nearest
 
 __version__ = "0.1.0"
 
@@ -23,11 +25,17 @@ __all__ = [
     "ArgumentTypeError",
     "BackendError",
     "FileFormatError",
+    "Matches",
     "MissingExtraError",
+    "Nearest",
     "WmbError",
     "__version__",
     "available_backends",
+    "cosine_matrix",
+    "cosine_pairs",
     "get_num_threads",
+    "mutual_matches",
+    "nearest",
     "reference",
     "set_num_threads",
 ]

@@ -55,6 +55,20 @@ def _threads_from_environment() -> None:
     core.set_num_threads(int(text))
 
 
+def simd_levels() -> tuple[str, ...]:
+    """The SIMD levels of the similarity kernels that this CPU can run, narrowest first. The last is the default."""
+    return tuple(core.simd_levels())
+
+
+def _simd_from_environment() -> None:
+    level = os.environ.get("WMB_SIMD")
+    if level is None:
+        return
+    if not core.set_simd_level(level):
+        here = " or ".join(simd_levels())
+        raise bad_value("wmb_fast", "WMB_SIMD", f"be a level this CPU and build have ({here})", repr(level))
+
+
 def cuda_status() -> tuple[bool, str]:
     """Whether a CUDA device can be used through this build, and the sentence that says why not."""
     try:
@@ -83,3 +97,4 @@ def optional(module: str, extra: str, who: str) -> ModuleType:
 
 
 _threads_from_environment()
+_simd_from_environment()

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels that exist once a SIMD level. Every level gives the same bits: they are vectorised over outputs, and
+// each output is made of the same operations in the same order.
+//
+// The files of this folder are compiled with wider instruction sets than the rest. They hold no std containers and
+// nothing with external linkage but one table each: the linker keeps one copy of an inline function, and it must not
+// be one that needs AVX-512.
+#pragma once
+
+#include <cstdint>
+
+namespace wmb::isa {
+
+// An integer as wide as T, so that indices sit in the same lanes as values.
+template <typename T>
+struct LaneIndex;
+template <>
+struct LaneIndex<float> {
+  using type = std::int32_t;
+};
+template <>
+struct LaneIndex<double> {
+  using type = std::int64_t;
+};
+
+// The two best columns of a row: largest value first, among equals the lowest index.
+template <typename T>
+struct TopTwo {
+  T value[2];
+  typename LaneIndex<T>::type index[2];
+};
+
+// Terms of one fma chain. A longer sum is the sum of such chains, added in order.
+constexpr std::int64_t kChain = 128;
+
+template <typename T>
+struct Kernels {
+  using Index = typename LaneIndex<T>::type;
+
+  // A tile has `cols` columns and any multiple of `rows` rows, row-major. A strip of a packs `rows` rows as
+  // a[k * rows + r], a strip of b packs `cols` rows as b[k * cols + c]; depth is at most kChain.
+  int rows, cols;
+
+  // tile[r, c] = (first ? 0 : tile[r, c]) + sum over k of a[k, r] * b[k, c]; and of -(a[k, r] - b[k, c])^2.
+  void (*dot)(std::int64_t n_strips, std::int64_t depth, const T* a, const T* b, T* tile, bool first);
+  void (*minus_l2)(std::int64_t n_strips, std::int64_t depth, const T* a, const T* b, T* tile, bool first);
+
+  // Updates the best of each row, and of each of the tile's columns. `keep` (1 or 2) says how many a row must have
+  // right. Rows and columns must come in ascending order.
+  void (*best)(std::int64_t n_rows, const T* tile, Index first_row, Index first_col, int keep, TopTwo<T>* rows,
+               T* col_value, Index* col_index);
+
+  // Sums in float64 over sixteen lanes: of x^2, and of x*y, x^2, y^2.
+  double (*squares)(std::int64_t n, const T* x);
+  void (*products)(std::int64_t n, const T* x, const T* y, double* sums);
+
+  // out = x * shift * factor, multiplied in float64, rounded once.
+  void (*scale)(std::int64_t n, const T* x, double shift, double factor, T* out);
+
+  // Packs `rows` or `cols` lines of `depth` elements, kChain apart, as a strip of a or of b.
+  void (*interleave_rows)(std::int64_t depth, const T* lines, T* strip);
+  void (*interleave_cols)(std::int64_t depth, const T* lines, T* strip);
+};
+
+struct Level {
+  const char* name;
+  Kernels<float> f32;
+  Kernels<double> f64;
+  // tile[r * f32.cols + c] = -(number of bits in which rows a[r] and b[c] differ).
+  void (*minus_hamming)(std::int64_t n_rows, std::int64_t n_words, const std::uint64_t* a, const std::uint64_t* b,
+                        float* tile);
+};
+
+extern const Level portable;
+extern const Level avx2;
+extern const Level avx512;
+
+}  // namespace wmb::isa

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nearest neighbours and mutual matches between two sets of rows; the matrix of all scores is never written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import reference
+from .._walls.arrays import BYTES, SMALL_FLOATS, Array, ArrayLike, Call, take
+from .._walls.checks import one_of, real
+from .._walls.dispatch import declare, pick
+from .._walls.errors import bad_value
+from .._walls.ext import core
+from .._walls.rowsets import RowSets, pair_up
+from .cosine import give_each
+
+METRICS = ("cosine", "l2", "hamming")
+declare("nearest", "cpu", "reference")
+declare("mutual_matches", "cpu", "reference")
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """The best row of b for each row of a.
+
+    Attributes:
+        index: (..., N) int64, -1 where there is none; a list of (N_i,) for ragged input.
+        score: The same shape, NaN where there is none. Cosine, or a distance under ``l2`` and ``hamming``.
+    """
+
+    index: Any
+    score: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """Pairs of rows that chose each other.
+
+    Attributes:
+        index_a: (K,) int64, ascending.
+        index_b: (K,) int64.
+        score: (K,) cosine, or a distance under ``l2`` and ``hamming``.
+    """
+
+    index_a: Any
+    index_b: Any
+    score: Any
+
+
+def nearest(
+    a: ArrayLike | Sequence[ArrayLike],
+    b: ArrayLike | Sequence[ArrayLike],
+    *,
+    metric: str = "cosine",
+    backend: str = "auto",
+) -> Nearest:
+    """For each row of a the nearest row of b; among equals the one of lowest index.
+
+    Args:
+        a: (..., N, D), or a list of (N_i, D). float16, bfloat16, float32 or float64; uint8 under ``hamming``.
+        b: (..., M, D) of the same dtype, batch dimensions broadcast; or a list of (M_i, D).
+        metric: ``cosine`` (rows are brought to length 1 inside, the largest cosine wins), ``l2`` (rows as they are, the
+            smallest Euclidean distance wins) or ``hamming`` (rows of bytes, the fewest differing bits win).
+        backend: ``auto``, ``cpu`` or ``reference``.
+
+    Returns:
+        Index -1 and score NaN for a row that is NaN or infinite anywhere, for a zero row under ``cosine``, and for
+        every row where b has none that can be compared. Such rows of b are never chosen.
+
+    Raises:
+        ArgumentError: Sizes that do not go together, D = 0, an unknown metric.
+        ArgumentTypeError: Arrays of another dtype, of two kinds, devices or dtypes.
+
+    Numerics:
+        Cosines as in :func:`cosine_matrix`. Distances are sums of squared differences, never |a|² + |b|² − 2ab: a row
+        is at distance 0 from itself, and a result does not change with the number of rows. float32 sets in which every
+        number is below 2⁻⁴⁰ or one is above 2⁵⁰ are compared in float64. The same bits for any threads, batch split
+        and SIMD level.
+
+    Example:
+        >>> import numpy as np, wmb_fast as wmb
+        >>> wmb.nearest(np.array([[0.0, 2.0], [0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]]))
+        Nearest(index=array([ 1, -1]), score=array([ 1., nan]))
+    """
+    call, sets = _enter("nearest", a, b, metric)
+    index, score = _search("nearest", call, sets, metric, False, None, backend)
+    return Nearest(give_each(call, sets.of_each_row(index)), give_each(call, sets.of_each_row(score)))
+
+
+def mutual_matches(
+    a: ArrayLike | Sequence[ArrayLike],
+    b: ArrayLike | Sequence[ArrayLike],
+    *,
+    ratio: float | None = None,
+    min_score: float | None = None,
+    max_distance: float | None = None,
+    metric: str = "cosine",
+    backend: str = "auto",
+) -> Matches | list[Matches]:
+    """Pairs (i, j) with ``b_j`` nearest to ``a_i`` and ``a_i`` nearest to ``b_j``; ties to the lowest index.
+
+    Args:
+        a: (..., N, D), or a list of (N_i, D). float16, bfloat16, float32 or float64; uint8 under ``hamming``.
+        b: (..., M, D) of the same dtype, batch dimensions broadcast; or a list of (M_i, D).
+        ratio: Keeps i → j only where the distance d1 to the nearest row of b and the distance d2 to the second nearest
+            satisfy d1 < ratio · d2 (Lowe's test, from a to b). Distances are Euclidean, between rows of length 1 under
+            ``cosine``; Hamming distances under ``hamming``. Where b has no second row nothing passes; two rows at
+            distance 0 do not pass.
+        min_score: Keeps cosines of at least this; only under ``cosine``.
+        max_distance: Keeps distances of at most this; only under ``l2`` and ``hamming``.
+        metric: ``cosine``, ``l2`` or ``hamming``, as in :func:`nearest`.
+        backend: ``auto``, ``cpu`` or ``reference``.
+
+    Returns:
+        One record; a list of them, in C order, for a batch. Rows that cannot be compared (see :func:`nearest`) never
+        match. No match, an empty a or an empty b: empty arrays.
+
+    Raises:
+        ArgumentError: Sizes that do not go together, D = 0, an unknown metric, a ratio not above 0, a limit that does
+            not go with the metric.
+        ArgumentTypeError: Arrays of another dtype, of two kinds, devices or dtypes.
+
+    Numerics:
+        As in :func:`nearest`. Under ``cosine`` the ratio's two distances are taken in float64 from the rows
+        themselves, not as 2 − 2cos.
+
+    Source:
+        Lowe, Distinctive Image Features from Scale-Invariant Keypoints, IJCV 2004, section 7.1 (the ratio test).
+
+    Example:
+        >>> import numpy as np, wmb_fast as wmb
+        >>> a, b = np.eye(3), np.array([[0.0, 1.0, 0.1], [1.0, 0.0, 0.0]])
+        >>> wmb.mutual_matches(a, b, min_score=0.9)
+        Matches(index_a=array([0, 1]), index_b=array([1, 0]), score=array([1.        , 0.99503719]))
+    """
+    op = "mutual_matches"
+    call, sets = _enter(op, a, b, metric)
+    ratio = None if ratio is None else real(op, "ratio", ratio, above=0)
+    limit_name, limit = ("min_score", min_score) if metric == "cosine" else ("max_distance", max_distance)
+    other_name, other = ("max_distance", max_distance) if metric == "cosine" else ("min_score", min_score)
+    if other is not None:
+        raise bad_value(op, other_name, f"be None with metric {metric!r} (use {limit_name})", repr(other))
+    limit = None if limit is None else real(op, limit_name, limit)
+    index, score = _search(op, call, sets, metric, True, ratio, backend)
+    if limit is not None:
+        index[(score < limit) if metric == "cosine" else (score > limit)] = -1
+    counts = np.cumsum(sets.spans[:, 1] - sets.spans[:, 0])[:-1]
+    items = zip(np.split(index, counts), np.split(score, counts), strict=True) if len(sets.spans) else ()
+    found = [_matches(call, *item) for item in items]
+    return found[0] if sets.lead == () else found
+
+
+def _enter(op: str, a: Any, b: Any, metric: str) -> tuple[Call, RowSets]:
+    one_of(op, "metric", metric, METRICS)
+    call, views = take(op, {"a": a, "b": b}, dtypes=BYTES if metric == "hamming" else SMALL_FLOATS)
+    return call, pair_up(op, views["a"], views["b"])
+
+
+def _search(
+    op: str, call: Call, sets: RowSets, metric: str, mutual: bool, ratio: float | None, backend: str
+) -> tuple[Array, Array]:
+    """The chosen row of b and its score, for every row of a of every item."""
+    chosen = pick(op, backend, call.device)
+    n = sets.count(lambda spans: spans[:, 1] - spans[:, 0])
+    index = np.full(n, -1, dtype=np.int64)
+    score = np.full(n, np.nan, dtype=np.float32 if metric == "hamming" else sets.a.dtype)
+    if chosen == "reference":
+        _search_by_reference(sets, metric, mutual, ratio, index, score)
+    elif metric == "hamming":
+        core.match_binary(sets.a, sets.b, sets.spans, mutual, ratio or 0.0, index, score)
+    else:
+        core.match(sets.a, sets.b, sets.spans, metric == "l2", mutual, ratio or 0.0, index, score)
+    return index, score
+
+
+def _search_by_reference(
+    sets: RowSets, metric: str, mutual: bool, ratio: float | None, index: Array, score: Array
+) -> None:
+    start = 0
+    for i, j, k, m in sets.spans:
+        item = slice(start, start := start + j - i)
+        a, b = sets.a[i:j], sets.b[k:m]
+        if mutual:
+            index_a, index_b, found = reference.mutual_matches(a, b, ratio=ratio, metric=metric)
+            index[item][index_a], score[item][index_a] = index_b, found
+        else:
+            index[item], score[item] = reference.nearest(a, b, metric=metric)
+
+
+def _matches(call: Call, index: Array, score: Array) -> Matches:
+    index_a = np.flatnonzero(index >= 0)
+    return Matches(call.give(index_a), call.give(index[index_a]), call.give(score[index_a]))
