@@ -20,6 +20,7 @@ void bind_cosine(nb::module_& m);
 void bind_flow(nb::module_& m);
 void bind_match(nb::module_& m);
 void bind_raycast(nb::module_& m);
+void bind_reproject(nb::module_& m);
 void bind_rpe(nb::module_& m);
 
 }  // namespace wmb

@@ -28,5 +28,6 @@ NB_MODULE(_core, m) {
   wmb::bind_flow(m);
   wmb::bind_match(m);
   wmb::bind_raycast(m);
+  wmb::bind_reproject(m);
   wmb::bind_rpe(m);
 }

@@ -13,7 +13,11 @@ namespace wmb {
   X(target_zero_spread) \
   X(rank_one)           \
   X(not_finite)         \
-  X(no_pairs)
+  X(no_pairs)           \
+  X(camera_not_usable)  \
+  X(no_valid_depth)     \
+  X(no_covisibility)    \
+  X(no_valid_confidence)
 
 enum class Reason : std::uint8_t {
 #define WMB_REASON_ENTRY(name) name,

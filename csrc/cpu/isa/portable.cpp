@@ -51,6 +51,6 @@ struct F64 : Lane<double, std::int64_t> {
 
 namespace wmb::isa {
 
-const Level portable = {"portable", table<F32, 4, 8>(), table<F64, 4, 8>(), minus_hamming<8>};
+const Level portable = {"portable", table<F32, 4, 8>(), table<F64, 4, 8>(), minus_hamming<8>, &unfused_portable};
 
 }  // namespace wmb::isa
