@@ -6,10 +6,12 @@
 namespace wmb {
 namespace {
 
+// Of any number of dimensions: `scores` has one element a pair; a and b have as many rows of dim, or one.
 template <typename T>
-void pairs(In<T, nb::ndim<2>> a, In<T, nb::ndim<2>> b, Out<T, nb::ndim<1>> scores) {
-  std::int64_t n = scores.shape(0), dim = a.shape(1);
-  std::int64_t stride_a = a.shape(0) == 1 ? 0 : dim, stride_b = b.shape(0) == 1 ? 0 : dim;
+void pairs(In<T> a, In<T> b, std::int64_t dim, Out<T> scores) {
+  std::int64_t n = scores.size();
+  std::int64_t stride_a = a.size() == static_cast<std::size_t>(dim) ? 0 : dim;
+  std::int64_t stride_b = b.size() == static_cast<std::size_t>(dim) ? 0 : dim;
   nb::gil_scoped_release release;
   cosine_pairs(a.data(), stride_a, b.data(), stride_b, n, dim, scores.data());
 }
@@ -26,8 +28,8 @@ void matrix(In<T, nb::ndim<2>> a, In<T, nb::ndim<2>> b, In<std::int64_t, nb::sha
 
 void bind_cosine(nb::module_& m) {
   using nb::arg;
-  m.def("cosine_pairs", &pairs<float>, arg("a").noconvert(), arg("b").noconvert(), arg("scores").noconvert());
-  m.def("cosine_pairs", &pairs<double>, arg("a").noconvert(), arg("b").noconvert(), arg("scores").noconvert());
+  m.def("cosine_pairs", &pairs<float>, arg("a").noconvert(), arg("b").noconvert(), arg("dim"), arg("scores").noconvert());
+  m.def("cosine_pairs", &pairs<double>, arg("a").noconvert(), arg("b").noconvert(), arg("dim"), arg("scores").noconvert());
   m.def("cosine_matrix", &matrix<float>, arg("a").noconvert(), arg("b").noconvert(), arg("spans").noconvert(),
         arg("symmetric"), arg("scores").noconvert());
   m.def("cosine_matrix", &matrix<double>, arg("a").noconvert(), arg("b").noconvert(), arg("spans").noconvert(),

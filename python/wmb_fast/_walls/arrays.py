@@ -7,6 +7,7 @@ kind comes back. torch is looked up among the modules the caller has imported; i
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ FLOATS = ("float32", "float64")
 SMALL_FLOATS = ("float16", "bfloat16", *FLOATS)
 MASKS = ("bool",)
 BYTES = ("uint8",)
+# What passes as it is, by dtype: native byte order, no conversion.
+_PLAIN = {np.dtype(name): name for name in (*FLOATS, *MASKS, *BYTES)}
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,11 @@ class Call:
         if self.kind == "numpy":
             return result[()] if result.ndim == 0 else result
         return sys.modules["torch"].from_numpy(np.ascontiguousarray(result)).reshape(result.shape)
+
+
+@functools.cache
+def _numpy_call(op: str) -> Call:
+    return Call(op, "numpy", "cpu")
 
 
 def is_tensor(value: object) -> bool:
@@ -72,6 +80,8 @@ def take(
         ArgumentTypeError: Something that is not an array, arrays of two kinds, devices or float dtypes, a dtype the
             op does not take, or a tensor that requires grad outside ``torch.no_grad()``.
     """
+    if _all_plain(arguments, dtypes):
+        return _numpy_call(op), dict(arguments)
     flat: list[tuple[str, ArrayLike]] = []
     for name, value in arguments.items():
         if isinstance(value, (list, tuple)):
@@ -88,6 +98,24 @@ def take(
         else:
             taken[name] = None if value is None else views[name]
     return call, taken
+
+
+def _all_plain(arguments: Mapping[str, Any], dtypes: Mapping[str, Sequence[str]] | Sequence[str]) -> bool:
+    """Whether these are C-contiguous NumPy arrays that need no conversion: the short way in for small calls."""
+    float_seen = None
+    for name, value in arguments.items():
+        if value is None:
+            continue
+        if type(value) is not np.ndarray or not value.flags.c_contiguous:
+            return False
+        dtype = _PLAIN.get(value.dtype)
+        if dtype is None or dtype not in (dtypes if isinstance(dtypes, tuple) else _accepted(dtypes, name)):
+            return False
+        if dtype in FLOATS:
+            if float_seen not in (None, dtype):
+                return False
+            float_seen = dtype
+    return True
 
 
 def _accepted(dtypes: Mapping[str, Sequence[str]] | Sequence[str], name: str) -> Sequence[str]:

@@ -51,11 +51,12 @@ def pick(op: str, backend: str, device: str) -> str:
         ArgumentError: A name that is no backend, or one that does not run on the arguments' device.
         BackendError: A backend that this op, build or machine does not have.
     """
-    one_of(op, "backend", backend, ("auto", *BACKENDS))
     on_host = device == "cpu"
+    if backend == "auto" and on_host and "cpu" in _declared[op]:
+        return "cpu"
+    one_of(op, "backend", backend, ("auto", *BACKENDS))
     if backend == "auto":
-        options = ("cpu",) if on_host else ("cuda", "triton")
-        for option in options:
+        for option in () if on_host else ("cuda", "triton"):
             if option in _declared[op]:
                 return option
         raise BackendError(f"{op}: no backend of this version runs on device {device}. Move the arguments to the CPU.")

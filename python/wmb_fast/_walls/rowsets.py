@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,19 +25,31 @@ class RowSets:
         a, b: (rows, D), C-contiguous.
         spans: (items, 4) int64: start and stop in a, start and stop in b.
         lead: The batch shape; ``None`` for a ragged batch.
+        shape: N and M, the rows of a and of b in each item; ``(0, 0)`` for a ragged batch.
     """
 
     a: Array
     b: Array
     spans: Array
     lead: tuple[int, ...] | None
+    shape: tuple[int, int]
+
+    def n_rows(self) -> int:
+        """The rows of a, summed over the items."""
+        return self.shape[0] if self.lead == () else int((self.spans[:, 1] - self.spans[:, 0]).sum())
+
+    def n_pairs(self) -> int:
+        """The pairs of rows, summed over the items."""
+        return int(((self.spans[:, 1] - self.spans[:, 0]) * (self.spans[:, 3] - self.spans[:, 2])).sum())
 
     def of_each_row(self, flat: Array) -> Any:
         """Results that have one entry for each row of a: (..., N), or a list of (N_i,)."""
+        if self.lead == ():
+            return flat
         counts = self.spans[:, 1] - self.spans[:, 0]
         if self.lead is None:
             return np.split(flat, np.cumsum(counts)[:-1]) if len(counts) else []
-        return flat.reshape(*self.lead, self._rows(0))
+        return flat.reshape(*self.lead, self.shape[0])
 
     def of_each_pair(self, flat: Array) -> Any:
         """Results that have one entry for each pair of rows: (..., N, M), or a list of (N_i, M_i)."""
@@ -44,14 +57,7 @@ class RowSets:
         if self.lead is None:
             parts = np.split(flat, np.cumsum(n * m)[:-1]) if len(n) else []
             return [part.reshape(i, j) for part, i, j in zip(parts, n, m, strict=True)]
-        return flat.reshape(*self.lead, self._rows(0), self._rows(2))
-
-    def count(self, what: Callable[[Array], Array]) -> int:
-        """The sum of something over the spans."""
-        return int(what(self.spans).sum())
-
-    def _rows(self, column: int) -> int:
-        return int(self.spans[0, column + 1] - self.spans[0, column]) if len(self.spans) else 0
+        return flat.reshape(*self.lead, *self.shape)
 
 
 def pair_up(op: str, a: Array | list[Array], b: Array | list[Array]) -> RowSets:
@@ -59,26 +65,25 @@ def pair_up(op: str, a: Array | list[Array], b: Array | list[Array]) -> RowSets:
 
     Batch dimensions broadcast. D is at least 1 and the same everywhere.
     """
-    if isinstance(a, list) != isinstance(b, list):
-        raise bad_type(op, "b", "be a list of arrays where a is one, and only there", type(b).__name__)
     if isinstance(a, list) and isinstance(b, list):
         return _ragged(op, a, b)
-    assert not isinstance(a, list) and not isinstance(b, list)
+    if isinstance(a, list) or isinstance(b, list):
+        raise bad_type(op, "b", "be a list of arrays where a is one, and only there", type(b).__name__)
+    dim = a.shape[-1] if a.ndim else 0
     for name, rows in (("a", a), ("b", b)):
-        _check(op, name, rows, a.shape[-1] if a.ndim else 0, at_least=2)
+        _check(op, name, rows, dim, at_least=2)
+    if a.ndim == b.ndim == 2:
+        return RowSets(a, b, np.array([[0, len(a), 0, len(b)]], dtype=np.int64), (), (len(a), len(b)))
     try:
         lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
         raise bad_value(op, "b", f"have batch dimensions that go with a's {a.shape[:-2]}", shape_text(b)) from None
-    spans = np.empty((int(np.prod(lead)), 4), dtype=np.int64)
+    spans = np.empty((math.prod(lead), 4), dtype=np.int64)
     for column, rows in ((0, a), (2, b)):
-        items = np.arange(int(np.prod(rows.shape[:-2]))).reshape(rows.shape[:-2])
+        items = np.arange(math.prod(rows.shape[:-2])).reshape(rows.shape[:-2])
         spans[:, column] = np.broadcast_to(items, lead).ravel() * rows.shape[-2]
         spans[:, column + 1] = spans[:, column] + rows.shape[-2]
-    sets = RowSets(a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1]), spans, lead)
-    if len(spans) == 0:  # nothing to do; its rows still have a shape
-        spans = spans.reshape(0, 4)
-    return sets
+    return RowSets(a.reshape(-1, dim), b.reshape(-1, dim), spans, lead, (a.shape[-2], b.shape[-2]))
 
 
 def _ragged(op: str, a: Sequence[Array], b: Sequence[Array]) -> RowSets:
@@ -93,8 +98,8 @@ def _ragged(op: str, a: Sequence[Array], b: Sequence[Array]) -> RowSets:
         spans[:, column + 1] = np.cumsum([len(item) for item in rows], dtype=np.int64)
         spans[1:, column] = spans[:-1, column + 1]
     if not a:
-        return RowSets(np.empty((0, dim), np.float32), np.empty((0, dim), np.float32), spans, None)
-    return RowSets(np.concatenate(a), np.concatenate(b), spans, None)
+        return RowSets(np.empty((0, dim), np.float32), np.empty((0, dim), np.float32), spans, None, (0, 0))
+    return RowSets(np.concatenate(a), np.concatenate(b), spans, None, (0, 0))
 
 
 def _check(op: str, name: str, rows: Array, dim: int, *, at_least: int, at_most: int | None = None) -> None:

@@ -68,18 +68,18 @@ def _pairs(a: Array, b: Array, backend: str) -> Array:
         raise bad_value("cosine_pairs", name, f"have shape (..., {size})", shape_text(wrong))
     if backend == "reference":
         return np.asarray(reference.cosine_pairs(a, b), dtype=a.dtype)
-    lead = a.shape[:-1]
+    lead, dim = a.shape[:-1], a.shape[-1]
     if lead != b.shape[:-1]:
         try:
             lead = np.broadcast_shapes(lead, b.shape[:-1])
         except ValueError:
             raise bad_value("cosine_pairs", "b", f"broadcast against a {a.shape}", shape_text(b)) from None
-        a, b = (x if x.size == x.shape[-1] else np.broadcast_to(x, (*lead, x.shape[-1])) for x in (a, b))
+        a, b = (x if x.size == dim else np.ascontiguousarray(np.broadcast_to(x, (*lead, dim))) for x in (a, b))
     scores = np.empty(lead, dtype=a.dtype)
-    if scores.size:
-        dim = a.shape[-1]
-        rows = (np.ascontiguousarray(x).reshape(x.size // dim if dim else scores.size, dim) for x in (a, b))
-        core.cosine_pairs(*rows, scores.reshape(-1))
+    if dim == 0:
+        scores.fill(np.nan)
+    elif scores.size:
+        core.cosine_pairs(a, b, dim, scores)
     return scores
 
 
@@ -118,7 +118,7 @@ def cosine_matrix(
     chosen = pick("cosine_matrix", backend, call.device)
     symmetric = b is None
     sets = pair_up("cosine_matrix", views["a"], views["a"] if symmetric else views["b"])
-    scores = np.empty(sets.count(lambda s: (s[:, 1] - s[:, 0]) * (s[:, 3] - s[:, 2])), dtype=sets.a.dtype)
+    scores = np.empty(sets.n_pairs(), dtype=sets.a.dtype)
     if chosen == "reference":
         _fill_by_reference(sets.a, sets.b, sets.spans, scores)
     else:

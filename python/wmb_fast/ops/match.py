@@ -148,10 +148,11 @@ def mutual_matches(
     index, score = _search(op, call, sets, metric, True, ratio, backend)
     if limit is not None:
         index[(score < limit) if metric == "cosine" else (score > limit)] = -1
+    if sets.lead == ():
+        return _matches(call, index, score)
     counts = np.cumsum(sets.spans[:, 1] - sets.spans[:, 0])[:-1]
     items = zip(np.split(index, counts), np.split(score, counts), strict=True) if len(sets.spans) else ()
-    found = [_matches(call, *item) for item in items]
-    return found[0] if sets.lead == () else found
+    return [_matches(call, *item) for item in items]
 
 
 def _enter(op: str, a: Any, b: Any, metric: str) -> tuple[Call, RowSets]:
@@ -165,9 +166,9 @@ def _search(
 ) -> tuple[Array, Array]:
     """The chosen row of b and its score, for every row of a of every item."""
     chosen = pick(op, backend, call.device)
-    n = sets.count(lambda spans: spans[:, 1] - spans[:, 0])
-    index = np.full(n, -1, dtype=np.int64)
-    score = np.full(n, np.nan, dtype=np.float32 if metric == "hamming" else sets.a.dtype)
+    n = sets.n_rows()
+    index = np.empty(n, dtype=np.int64)
+    score = np.empty(n, dtype=np.float32 if metric == "hamming" else sets.a.dtype)
     if chosen == "reference":
         _search_by_reference(sets, metric, mutual, ratio, index, score)
     elif metric == "hamming":
@@ -180,6 +181,8 @@ def _search(
 def _search_by_reference(
     sets: RowSets, metric: str, mutual: bool, ratio: float | None, index: Array, score: Array
 ) -> None:
+    index.fill(-1)
+    score.fill(np.nan)
     start = 0
     for i, j, k, m in sets.spans:
         item = slice(start, start := start + j - i)
