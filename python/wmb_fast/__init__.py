@@ -17,6 +17,9 @@ from ._walls.errors import (
 from ._walls.ext import get_num_threads, set_num_threads
 from .ops.cosine import cosine_matrix, cosine_pairs
 from .ops.match import Matches, Nearest, mutual_matches, nearest
+from .ops.reproject import Projection, Reprojection, Splat, project, reproject_depth, splat_depth, unproject
+from .ops.reproject_pairs import DepthAgreement, ReprojectionError, depth_agreement, reprojection_error
+from .ops.visibility import Visibility, visibility
 
 __version__ = "0.1.0"
 
@@ -24,18 +27,31 @@ __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "BackendError",
+    "DepthAgreement",
     "FileFormatError",
     "Matches",
     "MissingExtraError",
     "Nearest",
+    "Projection",
+    "Reprojection",
+    "ReprojectionError",
+    "Splat",
+    "Visibility",
     "WmbError",
     "__version__",
     "available_backends",
     "cosine_matrix",
     "cosine_pairs",
+    "depth_agreement",
     "get_num_threads",
     "mutual_matches",
     "nearest",
+    "project",
     "reference",
+    "reproject_depth",
+    "reprojection_error",
     "set_num_threads",
+    "splat_depth",
+    "unproject",
+    "visibility",
 ]

@@ -29,7 +29,7 @@ SENTENCES: dict[str, tuple[int, str]] = {
     "rank_one": (DEGENERATE, "the points lie on a line: the rotation about it is undetermined"),
     "not_finite": (MISSING, "every item is masked or not finite"),
     "no_pairs": (MISSING, "no pair of poses satisfies the pair selection"),
-    "camera_not_usable": (MISSING, "the pose or the intrinsics are not finite, or singular"),
+    "camera_not_usable": (MISSING, "the pose or the intrinsics are not finite, or cannot be inverted"),
     "no_valid_depth": (MISSING, "no pixel has a valid depth"),
     "no_covisibility": (MISSING, "no two views see enough of the same points"),
     "no_valid_confidence": (MISSING, "no pixel has a finite confidence"),

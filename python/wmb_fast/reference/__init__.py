@@ -3,5 +3,20 @@
 
 from .cosine import cosine_matrix, cosine_pairs
 from .match import mutual_matches, nearest
+from .reproject import project, reproject_depth, splat_depth, unproject
+from .reproject_pairs import depth_agreement, reprojection_error
+from .visibility import visibility
 
-__all__ = ["cosine_matrix", "cosine_pairs", "mutual_matches", "nearest"]
+__all__ = [
+    "cosine_matrix",
+    "cosine_pairs",
+    "depth_agreement",
+    "mutual_matches",
+    "nearest",
+    "project",
+    "reproject_depth",
+    "reprojection_error",
+    "splat_depth",
+    "unproject",
+    "visibility",
+]
