@@ -78,7 +78,7 @@ struct GridPoints {
   std::vector<double> x, y, z;
 
   template <typename T>
-  GridPoints(const Clips<T>& clips, std::int64_t frame, std::int64_t grid, double threshold) {
+  void take(const Clips<T>& clips, std::int64_t frame, std::int64_t grid, double threshold) {
     std::int64_t map = frame * clips.height * clips.width;
     Rays rays(clips.cameras[frame], clips.height, clips.width);
     for (std::int64_t row = 0; row < clips.height; row += grid)
@@ -102,7 +102,7 @@ double sum(const std::vector<T>& values, std::size_t first) {
   return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
 }
 
-// What one frame's points give in all the others.
+// What the points of all other frames give in one.
 template <typename T>
 struct FrameErrors {
   std::vector<T> errors;  // of the pairs that count, one after another
@@ -110,7 +110,8 @@ struct FrameErrors {
   std::int64_t n_pairs = 0, inside = 0, covisible = 0;
 };
 
-// A clip whose median depth and confidence threshold are known.
+// A clip whose median depth and confidence threshold are known. Pairs are taken by destination, because the points of a
+// frame are few and close together in memory, and what they look up is neither.
 template <typename T>
 struct Clip {
   const Clips<T>& clips;
@@ -118,32 +119,47 @@ struct Clip {
   std::int64_t first;  // frame of the batch
   double scale, threshold;
   std::vector<std::uint8_t> usable;
+  std::vector<GridPoints> points;
 
-  FrameErrors<T> from(std::int64_t i, double* per_pair) const {
+  void take_points(std::int64_t i) {
+    if (usable[i]) points[i].take(clips, first + i, rule.grid, threshold);
+  }
+
+  FrameErrors<T> into(std::int64_t j, double* per_pair) const {
     FrameErrors<T> out;
-    std::fill_n(per_pair, clips.frames, kNone);
-    if (!usable[i]) return out;
-    GridPoints points(clips, first + i, rule.grid, threshold);
-    std::vector<T> found(points.x.size());
-    for (std::int64_t j = 0; j < clips.frames; ++j) {
-      if (j == i || !usable[j]) continue;
-      Tally tally = errors_in(i, j, points, found.data());
+    if (!usable[j]) return out;
+    std::size_t most = 0, all = 0;
+    for (const GridPoints& from : points) {
+      most = std::max(most, from.x.size());
+      all += from.x.size();
+    }
+    std::vector<T> found(most);
+    out.errors.reserve(all);
+    for (std::int64_t i = 0; i < clips.frames; ++i) {
+      if (j == i || !usable[i]) continue;
+      Tally tally = errors_of(i, j, found.data());
       if (tally.inside < rule.min_points) continue;
       out.inside += tally.inside;
       out.covisible += tally.covisible;
       if (tally.covisible < rule.min_points) continue;
       std::size_t begin = out.errors.size();
-      std::copy_if(found.begin(), found.end(), std::back_inserter(out.errors), [](T e) { return e < kNoLimit; });
+      out.errors.resize(begin + points[i].x.size());
+      T* end = out.errors.data() + begin;
+      for (std::size_t k = 0; k < points[i].x.size(); ++k) {
+        *end = found[k];
+        end += found[k] < kNoLimit;
+      }
+      out.errors.resize(begin + static_cast<std::size_t>(tally.covisible));
       out.total += sum(out.errors, begin);
       out.n_pairs += 1;
-      per_pair[j] =
+      per_pair[i * clips.frames + j] =
           quantile<T>({{out.errors.data() + begin, tally.covisible}}, kBelowErrors<T>, 0.5, false).middle() / scale;
     }
     return out;
   }
 
  private:
-  Tally errors_in(std::int64_t i, std::int64_t j, const GridPoints& points, T* found) const {
+  Tally errors_of(std::int64_t i, std::int64_t j, T* found) const {
     std::int64_t map = (first + j) * clips.height * clips.width;
     const Transform &here = clips.to_world[first + i], &there = clips.to_world[first + j];
     DestinationView<T> to{compose(inverse(there), here), clips.cameras[first + j],
@@ -152,10 +168,10 @@ struct Clip {
     Gate<T> gate{static_cast<T>(rule.lo), static_cast<T>(rule.hi), threshold};
     Tally tally{0, 0, 0};
     if (rule.pixels)
-      reproject_kernels<T>().round_trip(points.view(), to, compose(inverse(here), there), clips.cameras[first + i],
+      reproject_kernels<T>().round_trip(points[i].view(), to, compose(inverse(here), there), clips.cameras[first + i],
                                         gate, found, tally);
     else
-      reproject_kernels<T>().distance(points.view(), to, gate, found, tally);
+      reproject_kernels<T>().distance(points[i].view(), to, gate, found, tally);
     return tally;
   }
 };
@@ -168,7 +184,7 @@ void error_of_item(const Clips<T>& clips, const ErrorRule& rule, std::int64_t it
   out.n_pairs[item] = out.inside[item] = out.covisible[item] = 0;
   std::fill_n(out.per_pair + item * k * k, k * k, kNone);
 
-  Clip<T> clip{clips, rule, item * k, 1.0, 0.0, std::vector<std::uint8_t>(k)};
+  Clip<T> clip{clips, rule, item * k, 1.0, 0.0, std::vector<std::uint8_t>(k), std::vector<GridPoints>(k)};
   for (std::int64_t i = 0; i < k; ++i) {
     const Transform& to_world = clips.to_world[clip.first + i];
     clip.usable[i] =
@@ -189,8 +205,9 @@ void error_of_item(const Clips<T>& clips, const ErrorRule& rule, std::int64_t it
   }
 
   std::vector<FrameErrors<T>> frames(k);
-  run_each(parallel, k, [&](std::size_t i) {
-    frames[i] = clip.from(static_cast<std::int64_t>(i), out.per_pair + (item * k + static_cast<std::int64_t>(i)) * k);
+  run_each(parallel, k, [&](std::size_t i) { clip.take_points(static_cast<std::int64_t>(i)); });
+  run_each(parallel, k, [&](std::size_t j) {
+    frames[j] = clip.into(static_cast<std::int64_t>(j), out.per_pair + item * k * k);
   });
   std::vector<Span<T>> all;
   double total = 0;

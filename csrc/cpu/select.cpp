@@ -16,8 +16,7 @@ using isa::Ranks;
 constexpr std::int64_t kFew = 384;            // values that are sorted out without sampling
 constexpr std::int64_t kChunk = 1 << 18;      // values of one chunk of work
 constexpr std::int64_t kBlock = 2048;         // values whose kept ones stay in the first cache
-constexpr std::int64_t kSmallestSample = 64;  // and the largest
-constexpr std::int64_t kLargestSample = 2048;
+constexpr std::int64_t kLargestSample = 1 << 14;
 
 template <typename T>
 constexpr T kInfinity = std::numeric_limits<T>::infinity();
@@ -27,10 +26,10 @@ struct Bracket {
   T low, high;
 };
 
-// Every (total / m)-th value or so, jittered so that the columns of an image do not all fall together.
+// total^(2/3) values at even distances, jittered so that the columns of an image do not all fall together.
 template <typename T>
 std::vector<T> sample(const std::vector<Span<T>>& spans, std::int64_t total, T least) {
-  std::int64_t m = std::clamp(total / 32, kSmallestSample, kLargestSample);
+  std::int64_t m = std::min(static_cast<std::int64_t>(std::pow(std::cbrt(total), 2)), kLargestSample);
   std::vector<T> values;
   values.reserve(m);
   std::size_t span = 0;

@@ -3,16 +3,19 @@
 //
 //   Real, Flag, kLanes     a vector of doubles with + - * / and comparisons, what comparing gives (with &), its width
 //   load, store            of up to kLanes elements of T at p; `left` says how many there are, the rest are zero
+//   store_index            a Real of whole numbers as int32
+//   gather(p, index)       p[index[0]], p[index[1]], ... as a Real
+//   gather_two             the same, and p[index[0] + 1], ...
 //   counting(i)            i, i + 1, ...
 //   choose, magnitude      lane by lane
 //   whole(x)               x without its fraction where 0 <= x < 2^31; anything elsewhere
 //   rounded<T>(x)          x rounded to T
-//   Index, place           row * width + column of whole Reals
-//   gather(p, index, f)    p[index] in the lanes of f, zero elsewhere
-//   gather_two             p[index] and p[index + 1] likewise
-//   Counter                add(flag), total()
 //   root(x)                correctly rounded
+//   Counter                add(flag), total()
 //   inside_of              the vector part of Select::between; returns how many values it took
+//
+// Each kernel works in two steps over a block of pixels: where they land, then what is seen there. One step would be
+// one long chain of dependent operations with a load from memory in the middle, and nothing to do meanwhile.
 #include "cpu/isa/unfused.h"
 
 namespace wmb::isa {
@@ -40,50 +43,69 @@ void land(const SourceRow<T>& row_, const DestinationView<T>& to_, double* u, do
   }
 }
 
-// The depth seen at a pixel: that of the nearest centre. Clears the lanes of `in` that lie outside.
+constexpr std::int64_t kBlock = 128;
+
+// Where a block lands. z is NaN where it lands nowhere, and index then 0: what is seen there fails every comparison.
+struct Block {
+  double z[kBlock];
+  std::int32_t index[kBlock];
+  double x[kBlock], y[kBlock];  // weights of the right and lower neighbour; or the point's own
+  double u[kBlock], v[kBlock];  // the pixel
+};
+
+// The nearest pixel centre.
 template <typename T>
 struct Nearest {
-  static Real seen(const DestinationView<T>& to, const Pixel<Real>& at, Flag& in) {
+  static Flag land(const DestinationView<T>& to, const Pixel<Real>& at, Flag in, Block& block, std::int64_t i) {
     Real column = at.u + Real(0.5), row = at.v + Real(0.5);
     in = in & within(column, static_cast<double>(to.width)) & within(row, static_cast<double>(to.height));
-    return gather(to.depth, place(whole(row), whole(column), to.width), in);
+    Real place = whole(row) * Real(static_cast<double>(to.width)) + whole(column);
+    store_index(block.index + i, choose(in, place, Real(0.0)));
+    return in;
+  }
+
+  static Real seen(const DestinationView<T>& to, const Block& block, std::int64_t i) {
+    return gather(to.depth, block.index + i);
   }
 };
 
-// The same between four centres: zero where one that has weight is no depth.
+// Between four pixel centres: zero where one that has weight is no depth.
 template <typename T>
 struct Bilinear {
-  struct Side {
-    Real first, weight;  // the lower neighbour, and how far the point is from it
-  };
-
-  static Side side(Real at, double size) {
-    Real inner = choose(at > Real(0.0), at, Real(0.0));
-    Real last(size > 2.0 ? size - 2.0 : 0.0);
+  // The lower of two neighbours; weight becomes that of the higher one.
+  static Real lower(Real at, double size, Real& weight) {
+    Real inner = choose(at > Real(0.0), at, Real(0.0)), last(size > 2.0 ? size - 2.0 : 0.0);
     Real first = whole(inner);
     first = choose(first < last, first, last);
-    Real weight = inner - first;
+    weight = inner - first;
     weight = choose(weight > Real(kSnap), weight, Real(0.0));
-    return {first, choose(weight < Real(1.0 - kSnap), weight, Real(1.0))};
+    weight = choose(weight < Real(1.0 - kSnap), weight, Real(1.0));
+    return first;
   }
 
-  static Real seen(const DestinationView<T>& to, const Pixel<Real>& at, Flag& in) {
-    in = in & between_centres(at.u, static_cast<double>(to.width)) &
-         between_centres(at.v, static_cast<double>(to.height));
-    Side x = side(choose(in, at.u, Real(0.0)), static_cast<double>(to.width));
-    Side y = side(choose(in, at.v, Real(0.0)), static_cast<double>(to.height));
-    Index top = place(y.first, x.first, to.width);
+  static Flag land(const DestinationView<T>& to, const Pixel<Real>& at, Flag in, Block& block, std::int64_t i) {
+    const double width = static_cast<double>(to.width), height = static_cast<double>(to.height);
+    in = in & between_centres(at.u, width) & between_centres(at.v, height);
+    Real x, y;
+    Real column = lower(at.u, width, x), row = lower(at.v, height, y);
+    store_index(block.index + i, choose(in, row * Real(width) + column, Real(0.0)));
+    store(block.x + i, x, kLanes);
+    store(block.y + i, y, kLanes);
+    return in;
+  }
+
+  static Real seen(const DestinationView<T>& to, const Block& block, std::int64_t i) {
+    Real x = load(block.x + i, kLanes), y = load(block.y + i, kLanes);
     Real left, right, below_left, below_right;
-    gather_two(to.depth, top, in, left, right);
-    gather_two(to.depth + (to.height > 1 ? to.width : 0), top, in, below_left, below_right);
-    Flag has_left = x.weight < Real(1.0), has_right = x.weight > Real(0.0);
-    Flag has_top = y.weight < Real(1.0), has_bottom = y.weight > Real(0.0);
+    gather_two(to.depth, block.index + i, left, right);
+    gather_two(to.depth + (to.height > 1 ? to.width : 0), block.index + i, below_left, below_right);
+    Flag has_left = x < Real(1.0), has_right = x > Real(0.0), has_top = y < Real(1.0), has_bottom = y > Real(0.0);
     Real tl = choose(has_left, left, right), tr = choose(has_right, right, left);
     Real bl = choose(has_left, below_left, below_right), br = choose(has_right, below_right, below_left);
     Real a = choose(has_top, tl, bl), b = choose(has_top, tr, br);
     Real c = choose(has_bottom, bl, tl), d = choose(has_bottom, br, tr);
     Flag all = is_depth(a) & is_depth(b) & is_depth(c) & is_depth(d);
-    return choose(all, interpolate(a, b, c, d, x.weight, y.weight), Real(0.0));
+    return choose(all, interpolate(a, b, c, d, x, y), Real(0.0));
   }
 };
 
@@ -92,63 +114,82 @@ void agree(const SourceRow<T>& row_, const DestinationView<T>& to_, Gate<T> gate
   const SourceRow<T> row = row_;
   const DestinationView<T> to = to_;
   Counter asked, covisible;
-  for (std::int64_t i = 0; i < row.width; i += kLanes) {
-    Real depth = load(row.depth + i, row.width - i);
-    Point3<Real> p = brought(row, i, depth, to.from_source);
-    Flag in = is_depth(depth);
-    asked.add(in);
-    in = in & (p.z > Real(0.0));
-    Real seen = Sampling<T>::seen(to, project(p, to.camera), in);
-    Real ratio = rounded<T>(p.z / seen);
-    in = in & is_depth(seen) & (ratio > Real(gate.lo)) & (ratio < Real(gate.hi));
-    covisible.add(in);
-    store(error + i, choose(in, magnitude(p.z - seen) / seen, Real(kNoLimit)), row.width - i);
+  Block block;
+  for (std::int64_t start = 0; start < row.width; start += kBlock) {
+    std::int64_t n = row.width - start < kBlock ? row.width - start : kBlock;
+    for (std::int64_t i = 0; i < n; i += kLanes) {
+      Real depth = load(row.depth + start + i, n - i);
+      Point3<Real> p = brought(row, start + i, depth, to.from_source);
+      Flag in = is_depth(depth);
+      asked.add(in);
+      in = Sampling<T>::land(to, project(p, to.camera), in & (p.z > Real(0.0)), block, i);
+      store(block.z + i, choose(in, p.z, Real(__builtin_nan(""))), kLanes);
+    }
+    for (std::int64_t i = 0; i < n; i += kLanes) {
+      Real z = load(block.z + i, kLanes), seen = Sampling<T>::seen(to, block, i);
+      Real ratio = rounded<T>(z / seen);
+      Flag in = is_depth(seen) & (ratio > Real(gate.lo)) & (ratio < Real(gate.hi));
+      covisible.add(in);
+      store(error + start + i, choose(in, magnitude(z - seen) / seen, Real(kNoLimit)), n - i);
+    }
   }
   tally.asked += asked.total();
   tally.covisible += covisible.total();
 }
 
-// What a frame sees in the pixels that some points fall into.
-struct Sighting {
-  Point3<Real> point;  // in the frame's coordinates
-  Pixel<Real> at, corner;
-  Real seen;
-  Flag inside, covisible;
-};
-
+// Where points [start, start + n) land, in pixels by floor; returns how many do so inside.
 template <typename T>
-inline Sighting sighting(const SourcePoints& points, std::int64_t i, const DestinationView<T>& to, Gate<T> gate) {
-  std::int64_t left = points.n - i;
-  Sighting s;
-  s.point = transform(to.from_source, Point3<Real>{load(points.x + i, left), load(points.y + i, left),
-                                                   load(points.z + i, left)});
-  s.at = project(s.point, to.camera);
-  s.inside = (counting(i) < Real(static_cast<double>(points.n))) & (s.point.z > Real(0.0)) &
-             within(s.at.u, static_cast<double>(to.width)) & within(s.at.v, static_cast<double>(to.height));
-  s.corner = {whole(s.at.u), whole(s.at.v)};
-  Index index = place(s.corner.v, s.corner.u, to.width);
-  s.seen = gather(to.depth, index, s.inside);
-  Real ratio = rounded<T>(s.point.z / s.seen);
-  s.covisible = s.inside & is_depth(s.seen) & (ratio > Real(gate.lo)) & (ratio < Real(gate.hi));
-  if (to.confidence) s.covisible = s.covisible & (gather(to.confidence, index, s.inside) >= Real(gate.confidence));
-  return s;
+inline std::int64_t land_points(const SourcePoints& points, std::int64_t start, std::int64_t n,
+                                const DestinationView<T>& to, Block& block) {
+  Counter inside;
+  for (std::int64_t i = 0; i < n; i += kLanes) {
+    Real x = load(points.x + start + i, n - i), y = load(points.y + start + i, n - i);
+    Point3<Real> p = transform(to.from_source, Point3<Real>{x, y, load(points.z + start + i, n - i)});
+    Pixel<Real> at = project(p, to.camera);
+    Flag in = (counting(i) < Real(static_cast<double>(n))) & (p.z > Real(0.0)) &
+              within(at.u, static_cast<double>(to.width)) & within(at.v, static_cast<double>(to.height));
+    inside.add(in);
+    Real place = whole(at.v) * Real(static_cast<double>(to.width)) + whole(at.u);
+    store_index(block.index + i, choose(in, place, Real(0.0)));
+    store(block.x + i, p.x, kLanes);
+    store(block.y + i, p.y, kLanes);
+    store(block.z + i, choose(in, p.z, Real(__builtin_nan(""))), kLanes);
+    store(block.u + i, at.u, kLanes);
+    store(block.v + i, at.v, kLanes);
+  }
+  return inside.total();
+}
+
+// Whether the destination sees these points, and at which depth.
+template <typename T>
+inline Flag sees(const DestinationView<T>& to, Gate<T> gate, const Block& block, std::int64_t i, Real& seen) {
+  seen = gather(to.depth, block.index + i);
+  Real ratio = rounded<T>(load(block.z + i, kLanes) / seen);
+  Flag in = is_depth(seen) & (ratio > Real(gate.lo)) & (ratio < Real(gate.hi));
+  if (to.confidence) in = in & (gather(to.confidence, block.index + i) >= Real(gate.confidence));
+  return in;
 }
 
 template <typename T>
 void distance(const SourcePoints& points_, const DestinationView<T>& to_, Gate<T> gate, T* error, Tally& tally) {
   const SourcePoints points = points_;
   const DestinationView<T> to = to_;
-  Counter inside, covisible;
-  for (std::int64_t i = 0; i < points.n; i += kLanes) {
-    Sighting s = sighting(points, i, to, gate);
-    Real x = ray(s.corner.u, to.camera.fx, to.camera.cx) * s.seen - s.point.x;
-    Real y = ray(s.corner.v, to.camera.fy, to.camera.cy) * s.seen - s.point.y;
-    Real z = s.seen - s.point.z;
-    inside.add(s.inside);
-    covisible.add(s.covisible);
-    store(error + i, choose(s.covisible, root(x * x + y * y + z * z), Real(kNoLimit)), points.n - i);
+  Counter covisible;
+  Block block;
+  for (std::int64_t start = 0; start < points.n; start += kBlock) {
+    std::int64_t n = points.n - start < kBlock ? points.n - start : kBlock;
+    tally.inside += land_points(points, start, n, to, block);
+    for (std::int64_t i = 0; i < n; i += kLanes) {
+      Real seen;
+      Flag in = sees(to, gate, block, i, seen);
+      covisible.add(in);
+      Real column = whole(load(block.u + i, kLanes)), row = whole(load(block.v + i, kLanes));
+      Real x = ray(column, to.camera.fx, to.camera.cx) * seen - load(block.x + i, kLanes);
+      Real y = ray(row, to.camera.fy, to.camera.cy) * seen - load(block.y + i, kLanes);
+      Real z = seen - load(block.z + i, kLanes);
+      store(error + start + i, choose(in, root(x * x + y * y + z * z), Real(kNoLimit)), n - i);
+    }
   }
-  tally.inside += inside.total();
   tally.covisible += covisible.total();
 }
 
@@ -157,23 +198,27 @@ void round_trip(const SourcePoints& points_, const DestinationView<T>& to_, cons
                 const Camera& source, Gate<T> gate, T* error, Tally& tally) {
   const SourcePoints points = points_;
   const DestinationView<T> to = to_;
-  Counter inside, covisible;
-  for (std::int64_t i = 0; i < points.n; i += kLanes) {
-    Sighting s = sighting(points, i, to, gate);
-    Point3<Real> there{ray(s.at.u, to.camera.fx, to.camera.cx) * s.seen,
-                       ray(s.at.v, to.camera.fy, to.camera.cy) * s.seen, s.seen};
-    Point3<Real> here = transform(back, there);
-    Pixel<Real> returned = project(here, source);
-    std::int64_t left = points.n - i;
-    Pixel<Real> start =
-        project(Point3<Real>{load(points.x + i, left), load(points.y + i, left), load(points.z + i, left)}, source);
-    Real u = returned.u - start.u, v = returned.v - start.v;
-    s.covisible = s.covisible & (here.z > Real(0.0));
-    inside.add(s.inside);
-    covisible.add(s.covisible);
-    store(error + i, choose(s.covisible, root(u * u + v * v), Real(kNoLimit)), left);
+  Counter covisible;
+  Block block;
+  for (std::int64_t start = 0; start < points.n; start += kBlock) {
+    std::int64_t n = points.n - start < kBlock ? points.n - start : kBlock;
+    tally.inside += land_points(points, start, n, to, block);
+    for (std::int64_t i = 0; i < n; i += kLanes) {
+      Real seen;
+      Flag in = sees(to, gate, block, i, seen);
+      Real x = ray(load(block.u + i, kLanes), to.camera.fx, to.camera.cx) * seen;
+      Real y = ray(load(block.v + i, kLanes), to.camera.fy, to.camera.cy) * seen;
+      Point3<Real> here = transform(back, Point3<Real>{x, y, seen});
+      Pixel<Real> returned = project(here, source);
+      std::int64_t k = start + i, left = n - i;
+      Pixel<Real> from = project(
+          Point3<Real>{load(points.x + k, left), load(points.y + k, left), load(points.z + k, left)}, source);
+      Real u = returned.u - from.u, v = returned.v - from.v;
+      in = in & (here.z > Real(0.0));
+      covisible.add(in);
+      store(error + k, choose(in, root(u * u + v * v), Real(kNoLimit)), left);
+    }
   }
-  tally.inside += inside.total();
   tally.covisible += covisible.total();
 }
 

@@ -31,19 +31,10 @@ struct Real {
   friend Flag operator>=(Real a, Real b) { return {_mm256_cmp_pd(a.v, b.v, _CMP_GE_OQ)}; }
 };
 
-struct Index {
-  __m128i v;
-};
-
 // All ones in the first `left` of four lanes of 32 bits.
 inline __m128i first_lanes(std::int64_t left) {
   return _mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(left)), _mm_setr_epi32(0, 1, 2, 3));
 }
-inline __m128i narrow(Flag f) {
-  return _mm_castps_si128(_mm_shuffle_ps(_mm_castpd_ps(_mm256_castpd256_pd128(f.v)),
-                                         _mm_castpd_ps(_mm256_extractf128_pd(f.v, 1)), _MM_SHUFFLE(2, 0, 2, 0)));
-}
-
 inline Real load(const float* p, std::int64_t left) {
   return _mm256_cvtps_pd(left >= kLanes ? _mm_loadu_ps(p) : _mm_maskload_ps(p, first_lanes(left)));
 }
@@ -68,33 +59,34 @@ inline Real counting(std::int64_t i) {
 inline Real choose(Flag f, Real a, Real b) { return _mm256_blendv_pd(b.v, a.v, f.v); }
 inline Real magnitude(Real x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x.v); }
 inline Real root(Real x) { return _mm256_sqrt_pd(x.v); }
-inline Real whole(Real x) { return _mm256_cvtepi32_pd(_mm256_cvttpd_epi32(x.v)); }
+inline Real whole(Real x) { return _mm256_round_pd(x.v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 template <typename T>
 inline Real rounded(Real x) {
   if constexpr (sizeof(T) == sizeof(float)) return _mm256_cvtps_pd(_mm256_cvtpd_ps(x.v));
   return x;
 }
-inline Index place(Real row, Real column, std::int64_t width) {
-  __m128i rows = _mm256_cvttpd_epi32(row.v), columns = _mm256_cvttpd_epi32(column.v);
-  return {_mm_add_epi32(_mm_mullo_epi32(rows, _mm_set1_epi32(static_cast<int>(width))), columns)};
+inline void store_index(std::int32_t* p, Real x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvttpd_epi32(x.v));
 }
-inline Real gather(const float* p, Index index, Flag f) {
-  return _mm256_cvtps_pd(_mm_mask_i32gather_ps(_mm_setzero_ps(), p, index.v, _mm_castsi128_ps(narrow(f)), 4));
+// Four loads beat the gather instructions.
+inline Real gather(const float* p, const std::int32_t* i) {
+  return _mm256_cvtps_pd(_mm_setr_ps(p[i[0]], p[i[1]], p[i[2]], p[i[3]]));
 }
-inline Real gather(const double* p, Index index, Flag f) {
-  return _mm256_mask_i32gather_pd(_mm256_setzero_pd(), p, index.v, f.v, 8);
+inline Real gather(const double* p, const std::int32_t* i) {
+  return _mm256_setr_pd(p[i[0]], p[i[1]], p[i[2]], p[i[3]]);
 }
-inline void gather_two(const float* p, Index index, Flag f, Real& first, Real& second) {
-  // Two neighbours are eight bytes.
-  __m256 pairs = _mm256_castpd_ps(
-      _mm256_mask_i32gather_pd(_mm256_setzero_pd(), reinterpret_cast<const double*>(p), index.v, f.v, 4));
-  __m128 low = _mm256_castps256_ps128(pairs), high = _mm256_extractf128_ps(pairs, 1);
+inline __m128 two_pairs(const float* p, const float* q) {
+  return _mm_loadh_pi(_mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))),
+                      reinterpret_cast<const __m64*>(q));
+}
+inline void gather_two(const float* p, const std::int32_t* i, Real& first, Real& second) {
+  __m128 low = two_pairs(p + i[0], p + i[1]), high = two_pairs(p + i[2], p + i[3]);
   first = _mm256_cvtps_pd(_mm_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)));
   second = _mm256_cvtps_pd(_mm_shuffle_ps(low, high, _MM_SHUFFLE(3, 1, 3, 1)));
 }
-inline void gather_two(const double* p, Index index, Flag f, Real& first, Real& second) {
-  first = gather(p, index, f);
-  second = gather(p + 1, index, f);
+inline void gather_two(const double* p, const std::int32_t* i, Real& first, Real& second) {
+  first = gather(p, i);
+  second = gather(p + 1, i);
 }
 struct Counter {
   __m256i n = _mm256_setzero_si256();
@@ -123,26 +115,42 @@ inline __m256i in_front(unsigned lanes) {
   return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(kInFront.lane[lanes])));
 }
 
-inline int count(__m256 lanes) { return __builtin_popcount(static_cast<unsigned>(_mm256_movemask_ps(lanes))); }
+// Counts of lanes of 32 bits; a block has far fewer than 2^31 values.
+struct Counter8 {
+  __m256i n = _mm256_setzero_si256();
+  void add(__m256 lanes) { n = _mm256_sub_epi32(n, _mm256_castps_si256(lanes)); }
+  std::int64_t total() const {
+    alignas(32) std::int32_t lanes[8];
+    _mm256_store_si256(reinterpret_cast<__m256i*>(lanes), n);
+    std::int64_t sum = 0;
+    for (std::int32_t lane : lanes) sum += lane;
+    return sum;
+  }
+};
 
 std::int64_t inside_of(std::int64_t n, const float* x, float least, float low, float high, float* kept, Ranks& found) {
   const __m256 from = _mm256_set1_ps(least), end = _mm256_set1_ps(__builtin_huge_valf());
   const __m256 lows = _mm256_set1_ps(low), highs = _mm256_set1_ps(high);
-  std::int64_t i = 0, at_high = 0;
+  Counter8 usables, belows, at_low, at_high;
+  float* next = kept;
+  std::int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
     __m256 v = _mm256_loadu_ps(x + i);
     __m256 usable = _mm256_and_ps(_mm256_cmp_ps(v, from, _CMP_GT_OQ), _mm256_cmp_ps(v, end, _CMP_LT_OQ));
-    __m256 above_low = _mm256_and_ps(usable, _mm256_cmp_ps(v, lows, _CMP_GT_OQ));
-    __m256 inside = _mm256_and_ps(above_low, _mm256_cmp_ps(v, highs, _CMP_LT_OQ));
-    found.usable += count(usable);
-    found.below += count(_mm256_and_ps(usable, _mm256_cmp_ps(v, lows, _CMP_LT_OQ)));
-    found.at_low += count(_mm256_and_ps(usable, _mm256_cmp_ps(v, lows, _CMP_EQ_OQ)));
-    at_high += count(_mm256_and_ps(usable, _mm256_cmp_ps(v, highs, _CMP_EQ_OQ)));
-    unsigned lanes = static_cast<unsigned>(_mm256_movemask_ps(inside));
-    _mm256_storeu_ps(kept + found.inside, _mm256_permutevar8x32_ps(v, in_front(lanes)));
-    found.inside += __builtin_popcount(lanes);
+    __m256 inside = _mm256_and_ps(_mm256_cmp_ps(v, lows, _CMP_GT_OQ), _mm256_cmp_ps(v, highs, _CMP_LT_OQ));
+    usables.add(usable);
+    belows.add(_mm256_and_ps(usable, _mm256_cmp_ps(v, lows, _CMP_LT_OQ)));
+    at_low.add(_mm256_and_ps(usable, _mm256_cmp_ps(v, lows, _CMP_EQ_OQ)));
+    at_high.add(_mm256_and_ps(usable, _mm256_cmp_ps(v, highs, _CMP_EQ_OQ)));
+    unsigned lanes = static_cast<unsigned>(_mm256_movemask_ps(_mm256_and_ps(usable, inside)));
+    _mm256_storeu_ps(next, _mm256_permutevar8x32_ps(v, in_front(lanes)));
+    next += __builtin_popcount(lanes);
   }
-  if (low < high) found.at_high += at_high;
+  found.usable += usables.total();
+  found.below += belows.total();
+  found.at_low += at_low.total();
+  if (low < high) found.at_high += at_high.total();
+  found.inside += next - kept;
   return i;
 }
 
@@ -150,6 +158,7 @@ std::int64_t inside_of(std::int64_t n, const double* x, double least, double low
                        Ranks& found) {
   const Real from(least), end(kNoLimit), lows(low), highs(high);
   Counter usables, belows, at_low, at_high;
+  double* next = kept;
   std::int64_t i = 0;
   for (; i + 4 <= n; i += 4) {
     Real v(_mm256_loadu_pd(x + i));
@@ -161,13 +170,14 @@ std::int64_t inside_of(std::int64_t n, const double* x, double least, double low
     unsigned lanes = static_cast<unsigned>(_mm256_movemask_pd(inside.v));
     unsigned halves = (lanes & 1) * 3 | (lanes >> 1 & 1) * 12 | (lanes >> 2 & 1) * 48 | (lanes >> 3) * 192;
     __m256 packed = _mm256_permutevar8x32_ps(_mm256_castpd_ps(v.v), in_front(halves));
-    _mm256_storeu_pd(kept + found.inside, _mm256_castps_pd(packed));
-    found.inside += __builtin_popcount(lanes);
+    _mm256_storeu_pd(next, _mm256_castps_pd(packed));
+    next += __builtin_popcount(lanes);
   }
   found.usable += usables.total();
   found.below += belows.total();
   found.at_low += at_low.total();
   if (low < high) found.at_high += at_high.total();
+  found.inside += next - kept;
   return i;
 }
 

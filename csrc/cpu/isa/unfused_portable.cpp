@@ -10,7 +10,6 @@ namespace {
 
 using Real = double;
 using Flag = bool;
-using Index = std::int64_t;
 constexpr int kLanes = 1;
 
 template <typename T>
@@ -30,17 +29,15 @@ template <typename T>
 Real rounded(Real x) {
   return static_cast<T>(x);
 }
-Index place(Real row, Real column, std::int64_t width) {
-  return static_cast<Index>(row) * width + static_cast<Index>(column);
+void store_index(std::int32_t* p, Real x) { *p = static_cast<std::int32_t>(x); }
+template <typename T>
+Real gather(const T* p, const std::int32_t* index) {
+  return p[*index];
 }
 template <typename T>
-Real gather(const T* p, Index index, Flag f) {
-  return f ? static_cast<double>(p[index]) : 0.0;
-}
-template <typename T>
-void gather_two(const T* p, Index index, Flag f, Real& first, Real& second) {
-  first = gather(p, index, f);
-  second = gather(p, index + 1, f);
+void gather_two(const T* p, const std::int32_t* index, Real& first, Real& second) {
+  first = p[*index];
+  second = p[*index + 1];
 }
 struct Counter {
   std::int64_t n = 0;
