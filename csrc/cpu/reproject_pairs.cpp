@@ -48,7 +48,7 @@ void agree_on_item(const Maps<T>& source, const Maps<T>& destination, const Pass
   DestinationView<T> to{passages.to[item],   passages.destination[item], destination.height,
                         destination.width, destination.at(item),       nullptr};
   Scratch<T> errors(static_cast<std::size_t>(source.height * source.width));
-  std::vector<Tally> tallies(n_chunks, Tally{0, 0, 0});
+  std::vector<Tally> tallies(n_chunks);
   const isa::Reproject<T>& kernels = reproject_kernels<T>();
   auto row_of_errors = bilinear ? kernels.agree_bilinear : kernels.agree_nearest;
   std::vector<T> longer;  // by the one element that is read beyond a map of one column
@@ -94,14 +94,6 @@ struct GridPoints {
   isa::SourcePoints view() const { return {static_cast<std::int64_t>(x.size()), x.data(), y.data(), z.data()}; }
 };
 
-// The finite values, added in four lanes and then the lanes.
-template <typename T>
-double sum(const std::vector<T>& values, std::size_t first) {
-  double lanes[4] = {0, 0, 0, 0};
-  for (std::size_t i = first; i < values.size(); ++i) lanes[(i - first) % 4] += values[i];
-  return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
-}
-
 // What the points of all other frames give in one.
 template <typename T>
 struct FrameErrors {
@@ -134,7 +126,7 @@ struct Clip {
       all += from.x.size();
     }
     std::vector<T> found(most);
-    out.errors.reserve(all);
+    out.errors.reserve(all + 8);
     for (std::int64_t i = 0; i < clips.frames; ++i) {
       if (j == i || !usable[i]) continue;
       Tally tally = errors_of(i, j, found.data());
@@ -143,14 +135,12 @@ struct Clip {
       out.covisible += tally.covisible;
       if (tally.covisible < rule.min_points) continue;
       std::size_t begin = out.errors.size();
-      out.errors.resize(begin + points[i].x.size());
-      T* end = out.errors.data() + begin;
-      for (std::size_t k = 0; k < points[i].x.size(); ++k) {
-        *end = found[k];
-        end += found[k] < kNoLimit;
-      }
-      out.errors.resize(begin + static_cast<std::size_t>(tally.covisible));
-      out.total += sum(out.errors, begin);
+      isa::Ranks ranks{0, 0, 0, 0, 0};
+      out.errors.resize(begin + points[i].x.size() + 8);
+      select_kernels<T>().between(points[i].view().n, found.data(), kBelowErrors<T>, kBelowErrors<T>,
+                                  std::numeric_limits<T>::infinity(), out.errors.data() + begin, ranks);
+      out.errors.resize(begin + static_cast<std::size_t>(ranks.inside));
+      out.total += tally.error;
       out.n_pairs += 1;
       per_pair[i * clips.frames + j] =
           quantile<T>({{out.errors.data() + begin, tally.covisible}}, kBelowErrors<T>, 0.5, false).middle() / scale;
@@ -166,7 +156,7 @@ struct Clip {
                           clips.height,                  clips.width,
                           clips.depth + map,             clips.confidence ? clips.confidence + map : nullptr};
     Gate<T> gate{static_cast<T>(rule.lo), static_cast<T>(rule.hi), threshold};
-    Tally tally{0, 0, 0};
+    Tally tally;
     if (rule.pixels)
       reproject_kernels<T>().round_trip(points[i].view(), to, compose(inverse(here), there), clips.cameras[first + i],
                                         gate, found, tally);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "cpu/simd.h"
@@ -13,11 +14,13 @@ namespace {
 
 using isa::Ranks;
 
-constexpr std::int64_t kFew = 384;            // values that are sorted out without sampling
+constexpr std::int64_t kFew = 32;             // values that are sorted out at once
+constexpr std::int64_t kMany = 4096;          // from here on a sample makes the bracket, below counting does
 constexpr std::int64_t kChunk = 1 << 18;      // values of one chunk of work
 constexpr std::int64_t kBlock = 2048;         // values whose kept ones stay in the first cache
 constexpr std::int64_t kLargestSample = 1 << 14;
 
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 template <typename T>
 constexpr T kInfinity = std::numeric_limits<T>::infinity();
 
@@ -64,6 +67,40 @@ Bracket<T> bracket(std::vector<T> values, T least, double q) {
   return around;
 }
 
+// Floats as integers of the same order, for halving what lies between two of them.
+template <typename T>
+struct Ordered;
+template <>
+struct Ordered<float> {
+  using Key = std::int32_t;
+};
+template <>
+struct Ordered<double> {
+  using Key = std::int64_t;
+};
+
+template <typename T, typename Key = typename Ordered<T>::Key>
+Key key_of(T x) {
+  Key bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits < 0 ? static_cast<Key>(std::numeric_limits<Key>::min() - bits) : bits;
+}
+
+template <typename T, typename Key = typename Ordered<T>::Key>
+T value_of(Key key) {
+  Key bits = key < 0 ? static_cast<Key>(std::numeric_limits<Key>::min() - key) : key;
+  T x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+template <typename T>
+std::int64_t below(const std::vector<Span<T>>& spans, T least, T pivot) {
+  std::int64_t n = 0;
+  for (const Span<T>& span : spans) n += select_kernels<T>().below(span.n, span.data, least, pivot);
+  return n;
+}
+
 // What lies strictly inside the bracket, in order.
 template <typename T>
 std::vector<T> pass(const std::vector<Span<T>>& spans, T least, Bracket<T> around, bool parallel, Ranks& ranks) {
@@ -99,15 +136,6 @@ std::int64_t total_of(const std::vector<Span<T>>& spans) {
   return total;
 }
 
-template <typename T>
-std::vector<T> usable_of(const std::vector<Span<T>>& spans, T least) {
-  std::vector<T> values;
-  for (const Span<T>& span : spans)
-    std::copy_if(span.data, span.data + span.n, std::back_inserter(values),
-                 [least](T x) { return x > least && x < kInfinity<T>; });
-  return values;
-}
-
 // The ranks asked for, among the values still looked at: first, and second = first or first + 1.
 struct Position {
   double q, fraction = 0;
@@ -138,15 +166,46 @@ bool misled(const Position& at, const Ranks& found, T least, Bracket<T>& around)
   return true;
 }
 
+// The ranks by bisection until few values lie between, then by sorting those out. For values that stay in the cache:
+// counting has no branches to mispredict.
+template <typename T>
+Quantile by_counting(const std::vector<Span<T>>& here, T least, Position at) {
+  at.count(below(here, least, kInfinity<T>));
+  if (at.n == 0) return at.result(kNone, kNone);
+  auto low = key_of(least), high = key_of(kInfinity<T>);
+  std::int64_t n_low = 0, n_high = at.n;  // values below each
+  while (n_high - n_low > kFew) {
+    auto mid = (low & high) + ((low ^ high) >> 1);
+    if (mid == low) break;
+    std::int64_t n_mid = below(here, least, value_of<T>(mid));
+    (n_mid <= at.first ? low : high) = mid;
+    (n_mid <= at.first ? n_low : n_high) = n_mid;
+  }
+  Bracket<T> around{value_of<T>(low), value_of<T>(high)};
+  Ranks found{0, 0, 0, 0, 0};
+  std::vector<T> inside = pass(here, least, around, false, found);
+  std::sort(inside.begin(), inside.end());
+  auto value = [&](std::int64_t rank) {
+    rank -= found.below;
+    return rank < found.at_low ? around.low : inside[rank - found.at_low];
+  };
+  T first = value(at.first);
+  if (at.second < n_high) return at.result(first, value(at.second));
+  T second = kInfinity<T>;
+  for (const Span<T>& span : here)
+    for (std::int64_t i = 0; i < span.n; ++i)
+      if (span.data[i] >= around.high && span.data[i] < second) second = span.data[i];
+  return at.result(first, second);
+}
+
 }  // namespace
 
 template <typename T>
 Quantile quantile(const std::vector<Span<T>>& spans, T least, double q, bool parallel) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Position at{q};
   std::vector<Span<T>> here = spans;
   std::vector<T> kept;
-  for (std::int64_t total = total_of(here); total > kFew; total = total_of(here)) {
+  for (std::int64_t total = total_of(here); total > kMany; total = total_of(here)) {
     Bracket<T> around = bracket(sample(here, total, least), least, at.share(total));
     std::vector<T> inside;
     Ranks found;
@@ -170,12 +229,7 @@ Quantile quantile(const std::vector<Span<T>>& spans, T least, double q, bool par
     kept = std::move(inside);
     here = {{kept.data(), static_cast<std::int64_t>(kept.size())}};
   }
-  std::vector<T> values = usable_of(here, least);
-  at.count(static_cast<std::int64_t>(values.size()));
-  if (at.n == 0) return at.result(kNone, kNone);
-  std::nth_element(values.begin(), values.begin() + at.first, values.end());
-  T low = values[at.first];
-  return at.result(low, at.second > at.first ? *std::min_element(values.begin() + at.second, values.end()) : low);
+  return by_counting(here, least, at);
 }
 
 template Quantile quantile(const std::vector<Span<float>>&, float, double, bool);

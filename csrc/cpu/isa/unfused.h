@@ -42,7 +42,8 @@ struct Gate {
 };
 
 struct Tally {
-  std::int64_t asked, inside, covisible;
+  std::int64_t asked = 0, inside = 0, covisible = 0;
+  double error = 0;  // the sum, position by position in four lanes, then the lanes
 };
 
 template <typename T>
@@ -58,7 +59,7 @@ struct Reproject {
   void (*agree_bilinear)(const SourceRow<T>& row, const DestinationView<T>& to, Gate<T> gate, T* error, Tally& tally);
 
   // Distance of each point to the one that the destination sees in the pixel (floor) it falls into, infinity where not
-  // co-visible. Adds to inside and covisible.
+  // co-visible. Adds to inside, covisible and error.
   void (*distance)(const SourcePoints& points, const DestinationView<T>& to, Gate<T> gate, T* error, Tally& tally);
 
   // The same as a distance in source pixels: what the destination sees there is taken back along its own ray.
@@ -73,6 +74,9 @@ struct Ranks {
 
 template <typename T>
 struct Select {
+  // How many of the values x lie in least < x < pivot.
+  std::int64_t (*below)(std::int64_t n, const T* x, T least, T pivot);
+
   // Of the values x with least < x < infinity: adds up how many there are, below low, at low, strictly between, and at
   // high (where low == high they are at low), and writes those strictly between to `kept`, which has room for n + 8.
   void (*between)(std::int64_t n, const T* x, T least, T low, T high, T* kept, Ranks& ranks);

@@ -12,7 +12,8 @@
 //   rounded<T>(x)          x rounded to T
 //   root(x)                correctly rounded
 //   Counter                add(flag), total()
-//   inside_of              the vector part of Select::between; returns how many values it took
+//   Sum                    add(Real, position), total(): four lanes, by position; (0 + 2) + (1 + 3)
+//   below_of, inside_of    the vector parts of Select::below and between; they return how many values they took
 //
 // Each kernel works in two steps over a block of pixels: where they land, then what is seen there. One step would be
 // one long chain of dependent operations with a load from memory in the middle, and nothing to do meanwhile.
@@ -174,7 +175,9 @@ template <typename T>
 void distance(const SourcePoints& points_, const DestinationView<T>& to_, Gate<T> gate, T* error, Tally& tally) {
   const SourcePoints points = points_;
   const DestinationView<T> to = to_;
+  const Real x_of_column(1.0 / to.camera.fx), y_of_row(1.0 / to.camera.fy), cx(to.camera.cx), cy(to.camera.cy);
   Counter covisible;
+  Sum sum;
   Block block;
   for (std::int64_t start = 0; start < points.n; start += kBlock) {
     std::int64_t n = points.n - start < kBlock ? points.n - start : kBlock;
@@ -184,13 +187,15 @@ void distance(const SourcePoints& points_, const DestinationView<T>& to_, Gate<T
       Flag in = sees(to, gate, block, i, seen);
       covisible.add(in);
       Real column = whole(load(block.u + i, kLanes)), row = whole(load(block.v + i, kLanes));
-      Real x = ray(column, to.camera.fx, to.camera.cx) * seen - load(block.x + i, kLanes);
-      Real y = ray(row, to.camera.fy, to.camera.cy) * seen - load(block.y + i, kLanes);
-      Real z = seen - load(block.z + i, kLanes);
-      store(error + start + i, choose(in, root(x * x + y * y + z * z), Real(kNoLimit)), n - i);
+      Real x = (column - cx) * x_of_column * seen - load(block.x + i, kLanes);
+      Real y = (row - cy) * y_of_row * seen - load(block.y + i, kLanes);
+      Real z = seen - load(block.z + i, kLanes), e = root(x * x + y * y + z * z);
+      sum.add(choose(in, e, Real(0.0)), i);
+      store(error + start + i, choose(in, e, Real(kNoLimit)), n - i);
     }
   }
   tally.covisible += covisible.total();
+  tally.error += sum.total();
 }
 
 template <typename T>
@@ -199,6 +204,7 @@ void round_trip(const SourcePoints& points_, const DestinationView<T>& to_, cons
   const SourcePoints points = points_;
   const DestinationView<T> to = to_;
   Counter covisible;
+  Sum sum;
   Block block;
   for (std::int64_t start = 0; start < points.n; start += kBlock) {
     std::int64_t n = points.n - start < kBlock ? points.n - start : kBlock;
@@ -216,10 +222,20 @@ void round_trip(const SourcePoints& points_, const DestinationView<T>& to_, cons
       Real u = returned.u - from.u, v = returned.v - from.v;
       in = in & (here.z > Real(0.0));
       covisible.add(in);
-      store(error + k, choose(in, root(u * u + v * v), Real(kNoLimit)), left);
+      Real e = root(u * u + v * v);
+      sum.add(choose(in, e, Real(0.0)), i);
+      store(error + k, choose(in, e, Real(kNoLimit)), left);
     }
   }
   tally.covisible += covisible.total();
+  tally.error += sum.total();
+}
+
+template <typename T>
+std::int64_t below(std::int64_t n, const T* x, T least, T pivot) {
+  std::int64_t found = 0;
+  for (std::int64_t i = below_of(n, x, least, pivot, found); i < n; ++i) found += x[i] > least && x[i] < pivot;
+  return found;
 }
 
 template <typename T>
@@ -249,7 +265,7 @@ constexpr Reproject<T> reproject_table() {
 }
 
 constexpr Unfused table() {
-  return {reproject_table<float>(), reproject_table<double>(), {between<float>}, {between<double>}};
+  return {reproject_table<float>(), reproject_table<double>(), {below<float>, between<float>}, {below<double>, between<double>}};
 }
 
 }  // namespace

@@ -98,6 +98,16 @@ struct Counter {
   }
 };
 
+struct Sum {
+  __m256d lanes = _mm256_setzero_pd();
+  void add(Real x, std::int64_t) { lanes = _mm256_add_pd(lanes, x.v); }
+  double total() const {
+    alignas(32) double lane[4];
+    _mm256_store_pd(lane, lanes);
+    return (lane[0] + lane[2]) + (lane[1] + lane[3]);
+  }
+};
+
 // For each set of eight lanes, their numbers in front.
 struct InFront {
   std::uint8_t lane[256][8];
@@ -127,6 +137,29 @@ struct Counter8 {
     return sum;
   }
 };
+
+std::int64_t below_of(std::int64_t n, const float* x, float least, float pivot, std::int64_t& found) {
+  const __m256 from = _mm256_set1_ps(least), end = _mm256_set1_ps(pivot);
+  Counter8 below;
+  std::int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __m256 v = _mm256_loadu_ps(x + i);
+    below.add(_mm256_and_ps(_mm256_cmp_ps(v, from, _CMP_GT_OQ), _mm256_cmp_ps(v, end, _CMP_LT_OQ)));
+  }
+  found += below.total();
+  return i;
+}
+
+std::int64_t below_of(std::int64_t n, const double* x, double least, double pivot, std::int64_t& found) {
+  Counter below;
+  std::int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    Real v(_mm256_loadu_pd(x + i));
+    below.add((v > Real(least)) & (v < Real(pivot)));
+  }
+  found += below.total();
+  return i;
+}
 
 std::int64_t inside_of(std::int64_t n, const float* x, float least, float low, float high, float* kept, Ranks& found) {
   const __m256 from = _mm256_set1_ps(least), end = _mm256_set1_ps(__builtin_huge_valf());

@@ -44,6 +44,15 @@ struct Counter {
   void add(Flag f) { n += f; }
   std::int64_t total() const { return n; }
 };
+struct Sum {
+  double lanes[4] = {0, 0, 0, 0};
+  void add(Real x, std::int64_t position) { lanes[position % 4] += x; }
+  double total() const { return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]); }
+};
+template <typename T>
+std::int64_t below_of(std::int64_t, const T*, T, T, std::int64_t&) {
+  return 0;
+}
 template <typename T>
 std::int64_t inside_of(std::int64_t, const T*, T, T, T, T*, Ranks&) {
   return 0;
