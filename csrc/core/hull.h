@@ -17,7 +17,8 @@ WMB_HD inline double turn(const Point2& a, const Point2& b, const Point2& c) {
   return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
 }
 
-// The area of the hull of n points sorted by x, then y (Andrew's monotone chain). `chain` has room for 2 n + 1 points.
+// The area of the hull of n points sorted by x, then y (Andrew's monotone chain). `chain` has room for 2 n +
+// 1 points.
 WMB_HD inline double hull_area(const Point2* points, std::int64_t n, Point2* chain) {
   if (n < 3) return 0.0;
   std::int64_t size = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pinhole camera and one point's way from one view into another, in float64.
 //
-//   unproject   X = ((u - cx) / fx * z, (v - cy) / fy * z, z)        z is depth along the axis, not ray length
-//   transform   X_dst = R X_src + t                                  T_dst_src = [R t; 0 1]
-//   project     u = fx * X / Z + cx,  v = fy * Y / Z + cy            integer coordinates are pixel centres
+//   unproject   X = ((u - cx) / fx * z, (v - cy) / fy * z, z)        z is depth along the axis, not ray
+//   length transform   X_dst = R X_src + t                                  T_dst_src = [R t; 0 1] project u
+//   = fx * X / Z + cx,  v = fy * Y / Z + cy            integer coordinates are pixel centres
 //
-// Real is double on a device and in the portable kernels, a vector of doubles in the wider ones: every lane does these
-// operations in this order, so all give the same bits. Flag is what comparing two Reals gives.
+// Real is double on a device and in the portable kernels, a vector of doubles in the wider ones: every lane
+// does these operations in this order, so all give the same bits. Flag is what comparing two Reals gives.
 #pragma once
 
 #include "core/hd.h"
@@ -43,7 +43,8 @@ WMB_HD inline bool is_usable(const Camera& c) {
 WMB_HD inline bool is_usable(const Transform& m) {
   bool usable = true;
   for (int i = 0; i < 3; ++i)
-    usable = usable && is_finite(m.r[i][0]) && is_finite(m.r[i][1]) && is_finite(m.r[i][2]) && is_finite(m.t[i]);
+    usable =
+        usable && is_finite(m.r[i][0]) && is_finite(m.r[i][1]) && is_finite(m.r[i][2]) && is_finite(m.t[i]);
   return usable;
 }
 
@@ -105,8 +106,8 @@ WMB_HD inline Transform inverse(const Transform& m) {
   return out;
 }
 
-// Bilinear interpolation of a depth map. A coordinate this near to a pixel centre is that centre, so that a neighbour
-// of no weight, which may be a hole, is not asked.
+// Bilinear interpolation of a depth map. A coordinate this near to a pixel centre is that centre, so that a
+// neighbour of no weight, which may be a hole, is not asked.
 constexpr double kSnap = 1e-6;
 
 // Whether `at` lies between the first and the last of n pixel centres.
@@ -117,7 +118,8 @@ WMB_HD inline auto between_centres(Real at, double n) {
 
 // Depth between four neighbours, of which those without weight have been replaced by their opposites.
 template <typename Real>
-WMB_HD inline Real interpolate(Real top_left, Real top_right, Real bottom_left, Real bottom_right, Real x, Real y) {
+WMB_HD inline Real interpolate(Real top_left, Real top_right, Real bottom_left, Real bottom_right, Real x,
+                               Real y) {
   Real top = top_left + (top_right - top_left) * x;
   Real bottom = bottom_left + (bottom_right - bottom_left) * x;
   return top + (bottom - top) * y;

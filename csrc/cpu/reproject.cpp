@@ -26,7 +26,8 @@ struct Landed {
 };
 
 template <typename T>
-isa::DestinationView<T> image(const Passages& passages, std::int64_t item, std::int64_t height, std::int64_t width) {
+isa::DestinationView<T> image(const Passages& passages, std::int64_t item, std::int64_t height,
+                              std::int64_t width) {
   return {passages.to[item], passages.destination[item], height, width, nullptr, nullptr};
 }
 
@@ -37,7 +38,8 @@ void project_points(const T* points, std::int64_t n_items, std::int64_t n_points
                     const Transform* to_camera, T* pixels, T* depth, std::uint8_t* valid) {
   std::int64_t across = static_cast<std::int64_t>(chunk_count(n_points, kPointsAtOnce));
   auto body = [&](std::size_t chunk) {
-    std::int64_t item = static_cast<std::int64_t>(chunk) / across, first = static_cast<std::int64_t>(chunk) % across;
+    std::int64_t item = static_cast<std::int64_t>(chunk) / across,
+                 first = static_cast<std::int64_t>(chunk) % across;
     Camera camera = cameras[item];
     Transform to = to_camera[item];
     bool usable = is_usable(camera) && is_usable(to);
@@ -105,8 +107,8 @@ void reproject_depth(const Maps<T>& depth, const Passages& passages, std::int64_
 }
 
 template <typename T>
-void splat_depth(const Maps<T>& depth, const Passages& passages, std::int64_t height, std::int64_t width, T* z,
-                 std::int64_t* source, std::uint8_t* valid) {
+void splat_depth(const Maps<T>& depth, const Passages& passages, std::int64_t height, std::int64_t width,
+                 T* z, std::int64_t* source, std::uint8_t* valid) {
   std::int64_t w = depth.width, n = height * width;
   auto body = [&](std::size_t chunk) {
     std::int64_t item = static_cast<std::int64_t>(chunk);
@@ -121,7 +123,8 @@ void splat_depth(const Maps<T>& depth, const Passages& passages, std::int64_t he
       reproject_kernels<T>().land(rays.row(depth.at(item), row), to, at.u.data(), at.v.data(), at.z.data());
       for (std::int64_t i = 0; i < w; ++i) {
         double column = at.u[i] + 0.5, line = at.v[i] + 0.5;
-        if (!(within(column, static_cast<double>(width)) & within(line, static_cast<double>(height)))) continue;
+        if (!(within(column, static_cast<double>(width)) & within(line, static_cast<double>(height))))
+          continue;
         std::int64_t pixel = static_cast<std::int32_t>(line) * width + static_cast<std::int32_t>(column);
         T there = static_cast<T>(at.z[i]);
         if (!(there > 0 && there < nearest[pixel])) continue;
@@ -137,13 +140,13 @@ void splat_depth(const Maps<T>& depth, const Passages& passages, std::int64_t he
   for_chunks(static_cast<std::size_t>(passages.n), body);
 }
 
-#define WMB_INSTANTIATE(T)                                                                                      \
-  template void project_points(const T*, std::int64_t, std::int64_t, const Camera*, const Transform*, T*, T*,   \
-                               std::uint8_t*);                                                                  \
-  template void unproject_depth(const Maps<T>&, std::int64_t, const Camera*, T*);                               \
-  template void reproject_depth(const Maps<T>&, const Passages&, std::int64_t, std::int64_t, T*, T*,            \
-                                std::uint8_t*);                                                                 \
-  template void splat_depth(const Maps<T>&, const Passages&, std::int64_t, std::int64_t, T*, std::int64_t*,     \
+#define WMB_INSTANTIATE(T)                                                                                  \
+  template void project_points(const T*, std::int64_t, std::int64_t, const Camera*, const Transform*, T*,   \
+                               T*, std::uint8_t*);                                                          \
+  template void unproject_depth(const Maps<T>&, std::int64_t, const Camera*, T*);                           \
+  template void reproject_depth(const Maps<T>&, const Passages&, std::int64_t, std::int64_t, T*, T*,        \
+                                std::uint8_t*);                                                             \
+  template void splat_depth(const Maps<T>&, const Passages&, std::int64_t, std::int64_t, T*, std::int64_t*, \
                             std::uint8_t*);
 WMB_INSTANTIATE(float)
 WMB_INSTANTIATE(double)

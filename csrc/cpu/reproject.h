@@ -44,8 +44,8 @@ void reproject_depth(const Maps<T>& depth, const Passages& passages, std::int64_
 
 // The nearest of the points that fall into each destination pixel, the first of equally near ones.
 template <typename T>
-void splat_depth(const Maps<T>& depth, const Passages& passages, std::int64_t height, std::int64_t width, T* z,
-                 std::int64_t* source, std::uint8_t* valid);
+void splat_depth(const Maps<T>& depth, const Passages& passages, std::int64_t height, std::int64_t width,
+                 T* z, std::int64_t* source, std::uint8_t* valid);
 
 struct AgreementOut {
   double* median;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "core/reason.h"
@@ -29,7 +30,8 @@ constexpr T kBelowErrors = T(-1);
 
 std::uint8_t code_of(Reason reason) { return static_cast<std::uint8_t>(reason); }
 
-// Items side by side where there are enough of them for all threads, else one after another, each on all threads.
+// Items side by side where there are enough of them for all threads, else one after another, each on all
+// threads.
 template <typename Body>
 void run_over(std::int64_t n_items, Body&& body) {
   bool side_by_side = n_items >= num_threads();
@@ -45,7 +47,7 @@ void agree_on_item(const Maps<T>& source, const Maps<T>& destination, const Pass
   if (!passages.usable(item)) return;
   std::int64_t n_chunks = static_cast<std::int64_t>(chunk_count(source.height, kRowsAtOnce));
   Rays rays(passages.source[item], source.height, source.width);
-  DestinationView<T> to{passages.to[item],   passages.destination[item], destination.height,
+  DestinationView<T> to{passages.to[item], passages.destination[item], destination.height,
                         destination.width, destination.at(item),       nullptr};
   Scratch<T> errors(static_cast<std::size_t>(source.height * source.width));
   std::vector<Tally> tallies(n_chunks);
@@ -60,14 +62,16 @@ void agree_on_item(const Maps<T>& source, const Maps<T>& destination, const Pass
   run_each(parallel, n_chunks, [&](std::size_t chunk) {
     std::int64_t first = static_cast<std::int64_t>(chunk) * kRowsAtOnce;
     for (std::int64_t row = first; row < std::min(first + kRowsAtOnce, source.height); ++row)
-      row_of_errors(rays.row(source.at(item), row), to, gate, errors.data() + row * source.width, tallies[chunk]);
+      row_of_errors(rays.row(source.at(item), row), to, gate, errors.data() + row * source.width,
+                    tallies[chunk]);
   });
   for (const Tally& tally : tallies) {
     out.asked[item] += tally.asked;
     out.covisible[item] += tally.covisible;
   }
-  out.code[item] = code_of(out.asked[item] == 0 ? Reason::no_valid_depth
-                                                : (out.covisible[item] == 0 ? Reason::no_covisibility : Reason::ok));
+  out.code[item] =
+      code_of(out.asked[item] == 0 ? Reason::no_valid_depth
+                                   : (out.covisible[item] == 0 ? Reason::no_covisibility : Reason::ok));
   if (out.covisible[item] > 0)
     out.median[item] =
         quantile<T>({{errors.data(), source.height * source.width}}, kBelowErrors<T>, 0.5, parallel).middle();
@@ -91,19 +95,22 @@ struct GridPoints {
         z.push_back(depth);
       }
   }
-  isa::SourcePoints view() const { return {static_cast<std::int64_t>(x.size()), x.data(), y.data(), z.data()}; }
+  isa::SourcePoints view() const {
+    return {static_cast<std::int64_t>(x.size()), x.data(), y.data(), z.data()};
+  }
 };
 
 // What the points of all other frames give in one.
 template <typename T>
 struct FrameErrors {
-  std::vector<T> errors;  // of the pairs that count, one after another
+  std::unique_ptr<Scratch<T>> errors;  // of the pairs that count, one after another
+  std::int64_t n = 0;
   double total = 0;
   std::int64_t n_pairs = 0, inside = 0, covisible = 0;
 };
 
-// A clip whose median depth and confidence threshold are known. Pairs are taken by destination, because the points of a
-// frame are few and close together in memory, and what they look up is neither.
+// A clip whose median depth and confidence threshold are known. Pairs are taken by destination, because the
+// points of a frame are few and close together in memory, and what they look up is neither.
 template <typename T>
 struct Clip {
   const Clips<T>& clips;
@@ -125,8 +132,8 @@ struct Clip {
       most = std::max(most, from.x.size());
       all += from.x.size();
     }
-    std::vector<T> found(most);
-    out.errors.reserve(all + 8);
+    Scratch<T> found(most);
+    out.errors = std::make_unique<Scratch<T>>(all + 8);
     for (std::int64_t i = 0; i < clips.frames; ++i) {
       if (j == i || !usable[i]) continue;
       Tally tally = errors_of(i, j, found.data());
@@ -134,16 +141,15 @@ struct Clip {
       out.inside += tally.inside;
       out.covisible += tally.covisible;
       if (tally.covisible < rule.min_points) continue;
-      std::size_t begin = out.errors.size();
+      T* kept = out.errors->data() + out.n;
       isa::Ranks ranks{0, 0, 0, 0, 0};
-      out.errors.resize(begin + points[i].x.size() + 8);
       select_kernels<T>().between(points[i].view().n, found.data(), kBelowErrors<T>, kBelowErrors<T>,
-                                  std::numeric_limits<T>::infinity(), out.errors.data() + begin, ranks);
-      out.errors.resize(begin + static_cast<std::size_t>(ranks.inside));
+                                  std::numeric_limits<T>::infinity(), kept, ranks);
+      out.n += ranks.inside;
       out.total += tally.error;
       out.n_pairs += 1;
       per_pair[i * clips.frames + j] =
-          quantile<T>({{out.errors.data() + begin, tally.covisible}}, kBelowErrors<T>, 0.5, false).middle() / scale;
+          quantile<T>({{kept, ranks.inside}}, kBelowErrors<T>, 0.5, false).middle() / scale;
     }
     return out;
   }
@@ -152,14 +158,17 @@ struct Clip {
   Tally errors_of(std::int64_t i, std::int64_t j, T* found) const {
     std::int64_t map = (first + j) * clips.height * clips.width;
     const Transform &here = clips.to_world[first + i], &there = clips.to_world[first + j];
-    DestinationView<T> to{compose(inverse(there), here), clips.cameras[first + j],
-                          clips.height,                  clips.width,
-                          clips.depth + map,             clips.confidence ? clips.confidence + map : nullptr};
+    DestinationView<T> to{compose(inverse(there), here),
+                          clips.cameras[first + j],
+                          clips.height,
+                          clips.width,
+                          clips.depth + map,
+                          clips.confidence ? clips.confidence + map : nullptr};
     Gate<T> gate{static_cast<T>(rule.lo), static_cast<T>(rule.hi), threshold};
     Tally tally;
     if (rule.pixels)
-      reproject_kernels<T>().round_trip(points[i].view(), to, compose(inverse(here), there), clips.cameras[first + i],
-                                        gate, found, tally);
+      reproject_kernels<T>().round_trip(points[i].view(), to, compose(inverse(here), there),
+                                        clips.cameras[first + i], gate, found, tally);
     else
       reproject_kernels<T>().distance(points[i].view(), to, gate, found, tally);
     return tally;
@@ -188,8 +197,8 @@ void error_of_item(const Clips<T>& clips, const ErrorRule& rule, std::int64_t it
   if (rule.pixels) clip.scale = 1.0;
   if (clips.confidence) {
     out.code[item] = code_of(Reason::no_valid_confidence);
-    clip.threshold = quantile<T>({{clips.confidence + item * pixels, pixels}}, -std::numeric_limits<T>::infinity(),
-                                 rule.confidence_quantile, parallel)
+    clip.threshold = quantile<T>({{clips.confidence + item * pixels, pixels}},
+                                 -std::numeric_limits<T>::infinity(), rule.confidence_quantile, parallel)
                          .linear();
     if (!is_finite(clip.threshold)) return;
   }
@@ -202,7 +211,7 @@ void error_of_item(const Clips<T>& clips, const ErrorRule& rule, std::int64_t it
   std::vector<Span<T>> all;
   double total = 0;
   for (const FrameErrors<T>& frame : frames) {
-    all.push_back({frame.errors.data(), static_cast<std::int64_t>(frame.errors.size())});
+    if (frame.n > 0) all.push_back({frame.errors->data(), frame.n});
     total += frame.total;
     out.n_pairs[item] += frame.n_pairs;
     out.inside[item] += frame.inside;
@@ -226,7 +235,8 @@ void depth_agreement(const Maps<T>& source, const Maps<T>& destination, const Pa
 
 template <typename T>
 void reprojection_error(const Clips<T>& clips, const ErrorRule& rule, const ErrorOut& out) {
-  run_over(clips.n, [&](std::int64_t item, bool parallel) { error_of_item(clips, rule, item, parallel, out); });
+  run_over(clips.n,
+           [&](std::int64_t item, bool parallel) { error_of_item(clips, rule, item, parallel, out); });
 }
 
 template void depth_agreement(const Maps<float>&, const Maps<float>&, const Passages&, float, float, bool,

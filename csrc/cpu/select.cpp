@@ -14,10 +14,10 @@ namespace {
 
 using isa::Ranks;
 
-constexpr std::int64_t kFew = 32;             // values that are sorted out at once
-constexpr std::int64_t kMany = 4096;          // from here on a sample makes the bracket, below counting does
-constexpr std::int64_t kChunk = 1 << 18;      // values of one chunk of work
-constexpr std::int64_t kBlock = 2048;         // values whose kept ones stay in the first cache
+constexpr std::int64_t kFew = 32;         // values that are sorted out at once
+constexpr std::int64_t kMany = 4096;      // from here on a sample makes the bracket, below counting does
+constexpr std::int64_t kChunk = 1 << 18;  // values of one chunk of work
+constexpr std::int64_t kBlock = 2048;     // values whose kept ones stay in the first cache
 constexpr std::int64_t kLargestSample = 1 << 14;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -41,7 +41,8 @@ std::vector<T> sample(const std::vector<Span<T>>& spans, std::int64_t total, T l
   double step = static_cast<double>(total) / static_cast<double>(m);
   for (std::int64_t k = 0; k < m; ++k) {
     jitter += 0x9e3779b9u;  // the golden section of 2^32
-    std::int64_t at = std::min(static_cast<std::int64_t>((static_cast<double>(k) + jitter * 0x1p-32) * step), total - 1);
+    std::int64_t at =
+        std::min(static_cast<std::int64_t>((static_cast<double>(k) + jitter * 0x1p-32) * step), total - 1);
     while (at >= start + spans[span].n) start += spans[span++].n;
     T value = spans[span].data[at - start];
     if (value > least && value < kInfinity<T>) values.push_back(value);
@@ -54,7 +55,8 @@ template <typename T>
 Bracket<T> bracket(std::vector<T> values, T least, double q) {
   std::int64_t m = static_cast<std::int64_t>(values.size());
   double middle = q * static_cast<double>(m), width = 3 * std::sqrt(static_cast<double>(m) * q * (1 - q)) + 1;
-  std::int64_t low = static_cast<std::int64_t>(middle - width), high = static_cast<std::int64_t>(middle + width) + 1;
+  std::int64_t low = static_cast<std::int64_t>(middle - width),
+               high = static_cast<std::int64_t>(middle + width) + 1;
   Bracket<T> around{least, kInfinity<T>};
   if (high < m) {
     std::nth_element(values.begin(), values.begin() + high, values.end());
@@ -103,10 +105,12 @@ std::int64_t below(const std::vector<Span<T>>& spans, T least, T pivot) {
 
 // What lies strictly inside the bracket, in order.
 template <typename T>
-std::vector<T> pass(const std::vector<Span<T>>& spans, T least, Bracket<T> around, bool parallel, Ranks& ranks) {
+std::vector<T> pass(const std::vector<Span<T>>& spans, T least, Bracket<T> around, bool parallel,
+                    Ranks& ranks) {
   std::vector<Span<T>> pieces;
   for (const Span<T>& span : spans)
-    for (std::int64_t i = 0; i < span.n; i += kChunk) pieces.push_back({span.data + i, std::min(kChunk, span.n - i)});
+    for (std::int64_t i = 0; i < span.n; i += kChunk)
+      pieces.push_back({span.data + i, std::min(kChunk, span.n - i)});
   std::vector<Ranks> found(pieces.size(), Ranks{0, 0, 0, 0, 0});
   std::vector<std::vector<T>> kept(pieces.size());
   run_each(parallel && pieces.size() > 1, static_cast<std::int64_t>(pieces.size()), [&](std::size_t p) {
@@ -149,7 +153,9 @@ struct Position {
     fraction = at - static_cast<double>(first);
     second = std::min(first + (fraction > 0), n - 1);
   }
-  double share(std::int64_t total) const { return n < 0 ? q : (static_cast<double>(first) + 0.5) / static_cast<double>(total); }
+  double share(std::int64_t total) const {
+    return n < 0 ? q : (static_cast<double>(first) + 0.5) / static_cast<double>(total);
+  }
   Quantile result(double low, double high) const { return {low, high, fraction, n}; }
 };
 
@@ -166,8 +172,8 @@ bool misled(const Position& at, const Ranks& found, T least, Bracket<T>& around)
   return true;
 }
 
-// The ranks by bisection until few values lie between, then by sorting those out. For values that stay in the cache:
-// counting has no branches to mispredict.
+// The ranks by bisection until few values lie between, then by sorting those out. For values that stay in the
+// cache: counting has no branches to mispredict.
 template <typename T>
 Quantile by_counting(const std::vector<Span<T>>& here, T least, Position at) {
   at.count(below(here, least, kInfinity<T>));

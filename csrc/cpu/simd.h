@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which SIMD level the kernels of csrc/cpu/isa run at. The widest this CPU has, unless a test asks for a narrower one.
-// Results do not depend on it.
+// Which SIMD level the kernels of csrc/cpu/isa run at. The widest this CPU has, unless a test asks for a
+// narrower one. Results do not depend on it.
 #pragma once
 
 #include "cpu/isa/isa.h"

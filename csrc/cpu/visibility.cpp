@@ -20,14 +20,16 @@ struct Encounter {
 
 template <typename T>
 Encounter encounter(const T* points, std::int64_t n, const T* depth, const T* confidence, std::int64_t height,
-                    std::int64_t width, const Camera& camera, const Transform& to, const VisibilityRule& rule) {
+                    std::int64_t width, const Camera& camera, const Transform& to,
+                    const VisibilityRule& rule) {
   Encounter met;
   met.n = n;
   for (std::int64_t i = 0; i < n; ++i) {
     Point3<double> p = transform(to, Point3<double>{points[3 * i], points[3 * i + 1], points[3 * i + 2]});
     Pixel<double> at = project(p, camera);
     met.finite = met.finite && is_finite(at.u) && is_finite(at.v) && is_finite(p.z);
-    if (!(p.z > 0 && within(at.u, static_cast<double>(width)) && within(at.v, static_cast<double>(height)))) continue;
+    if (!(p.z > 0 && within(at.u, static_cast<double>(width)) && within(at.v, static_cast<double>(height))))
+      continue;
     met.inside.push_back({at.u, at.v});
     std::int64_t column = std::min(static_cast<std::int64_t>(at.u + 0.5), width - 1);
     std::int64_t row = std::min(static_cast<std::int64_t>(at.v + 0.5), height - 1);
@@ -65,17 +67,18 @@ void visibility(const T* points, std::int64_t n_instances, std::int64_t n_points
   auto body = [&](std::size_t chunk) {
     std::int64_t item = static_cast<std::int64_t>(chunk) / n_instances;
     const T* trust = confidence ? confidence + depth.number[item] * depth.height * depth.width : nullptr;
-    Encounter met = encounter(points + static_cast<std::int64_t>(chunk) * n_points * 3, n_points, depth.at(item), trust,
-                              depth.height, depth.width, cameras[item], to_camera[item], rule);
+    Encounter met =
+        encounter(points + static_cast<std::int64_t>(chunk) * n_points * 3, n_points, depth.at(item), trust,
+                  depth.height, depth.width, cameras[item], to_camera[item], rule);
     bool usable = is_usable(cameras[item]) && is_usable(to_camera[item]);
     state[chunk] = static_cast<std::uint8_t>(usable ? judge(met, rule) : Visibility::unknown);
   };
   for_chunks(static_cast<std::size_t>(n_items * n_instances), body);
 }
 
-template void visibility(const float*, std::int64_t, std::int64_t, const Maps<float>&, const float*, std::int64_t,
-                         const Camera*, const Transform*, const VisibilityRule&, std::uint8_t*);
-template void visibility(const double*, std::int64_t, std::int64_t, const Maps<double>&, const double*, std::int64_t,
-                         const Camera*, const Transform*, const VisibilityRule&, std::uint8_t*);
+template void visibility(const float*, std::int64_t, std::int64_t, const Maps<float>&, const float*,
+                         std::int64_t, const Camera*, const Transform*, const VisibilityRule&, std::uint8_t*);
+template void visibility(const double*, std::int64_t, std::int64_t, const Maps<double>&, const double*,
+                         std::int64_t, const Camera*, const Transform*, const VisibilityRule&, std::uint8_t*);
 
 }  // namespace wmb

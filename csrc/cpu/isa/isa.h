@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that exist once a SIMD level. Every level gives the same bits: they are vectorised over outputs, and
-// each output is made of the same operations in the same order.
+// The kernels that exist once a SIMD level. Every level gives the same bits: they are vectorised over
+// outputs, and each output is made of the same operations in the same order.
 //
-// The files of this folder are compiled with wider instruction sets than the rest. They hold no std containers and
-// nothing with external linkage but one table each: the linker keeps one copy of an inline function, and it must not
-// be one that needs AVX-512.
+// The files of this folder are compiled with wider instruction sets than the rest. They hold no std
+// containers and nothing with external linkage but one table each: the linker keeps one copy of an inline
+// function, and it must not be one that needs AVX-512.
 #pragma once
 
 #include <cstdint>
@@ -47,10 +47,10 @@ struct Kernels {
   void (*dot)(std::int64_t n_strips, std::int64_t depth, const T* a, const T* b, T* tile, bool first);
   void (*minus_l2)(std::int64_t n_strips, std::int64_t depth, const T* a, const T* b, T* tile, bool first);
 
-  // Updates the best of each row, and of each of the tile's columns. `keep` (1 or 2) says how many a row must have
-  // right. Rows and columns must come in ascending order.
-  void (*best)(std::int64_t n_rows, const T* tile, Index first_row, Index first_col, int keep, TopTwo<T>* rows,
-               T* col_value, Index* col_index);
+  // Updates the best of each row, and of each of the tile's columns. `keep` (1 or 2) says how many a row must
+  // have right. Rows and columns must come in ascending order.
+  void (*best)(std::int64_t n_rows, const T* tile, Index first_row, Index first_col, int keep,
+               TopTwo<T>* rows, T* col_value, Index* col_index);
 
   // Sums in float64 over sixteen lanes: of x^2, and of x*y, x^2, y^2.
   double (*squares)(std::int64_t n, const T* x);
@@ -69,8 +69,8 @@ struct Level {
   Kernels<float> f32;
   Kernels<double> f64;
   // tile[r * f32.cols + c] = -(number of bits in which rows a[r] and b[c] differ).
-  void (*minus_hamming)(std::int64_t n_rows, std::int64_t n_words, const std::uint64_t* a, const std::uint64_t* b,
-                        float* tile);
+  void (*minus_hamming)(std::int64_t n_rows, std::int64_t n_words, const std::uint64_t* a,
+                        const std::uint64_t* b, float* tile);
   const Unfused* unfused;
 };
 

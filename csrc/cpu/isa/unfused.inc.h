@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of unfused.h, written once. Each file that includes this has defined, in wmb::isa's unnamed namespace:
+// The kernels of unfused.h, written once. Each file that includes this has defined, in wmb::isa's unnamed
+// namespace:
 //
-//   Real, Flag, kLanes     a vector of doubles with + - * / and comparisons, what comparing gives (with &), its width
-//   load, store            of up to kLanes elements of T at p; `left` says how many there are, the rest are zero
-//   store_index            a Real of whole numbers as int32
-//   gather(p, index)       p[index[0]], p[index[1]], ... as a Real
-//   gather_two             the same, and p[index[0] + 1], ...
-//   counting(i)            i, i + 1, ...
-//   choose, magnitude      lane by lane
-//   whole(x)               x without its fraction where 0 <= x < 2^31; anything elsewhere
-//   rounded<T>(x)          x rounded to T
-//   root(x)                correctly rounded
+//   Real, Flag, kLanes     a vector of doubles with + - * / and comparisons, what comparing gives (with &),
+//   its width load, store            of up to kLanes elements of T at p; `left` says how many there are, the
+//   rest are zero store_index            a Real of whole numbers as int32 gather(p, index)       p[index[0]],
+//   p[index[1]], ... as a Real gather_two             the same, and p[index[0] + 1], ... counting(i) i, i +
+//   1, ... choose, magnitude      lane by lane whole(x)               x without its fraction where 0 <= x <
+//   2^31; anything elsewhere rounded<T>(x)          x rounded to T root(x)                correctly rounded
 //   Counter                add(flag), total()
 //   Sum                    add(Real, position), total(): four lanes, by position; (0 + 2) + (1 + 3)
-//   below_of, inside_of    the vector parts of Select::below and between; they return how many values they took
+//   below_of, inside_of    the vector parts of Select::below and between; they return how many values they
+//   took
 //
-// Each kernel works in two steps over a block of pixels: where they land, then what is seen there. One step would be
-// one long chain of dependent operations with a load from memory in the middle, and nothing to do meanwhile.
+// Each kernel works in two steps over a block of pixels: where they land, then what is seen there. One step
+// would be one long chain of dependent operations with a load from memory in the middle, and nothing to do
+// meanwhile.
 #include "cpu/isa/unfused.h"
 
 namespace wmb::isa {
@@ -24,7 +23,8 @@ namespace {
 
 template <typename T>
 inline Point3<Real> brought(const SourceRow<T>& row, std::int64_t i, Real depth, const Transform& to) {
-  return transform(to, Point3<Real>{load(row.ray_x + i, row.width - i) * depth, Real(row.ray_y) * depth, depth});
+  return transform(to,
+                   Point3<Real>{load(row.ray_x + i, row.width - i) * depth, Real(row.ray_y) * depth, depth});
 }
 
 template <typename T>
@@ -46,7 +46,8 @@ void land(const SourceRow<T>& row_, const DestinationView<T>& to_, double* u, do
 
 constexpr std::int64_t kBlock = 128;
 
-// Where a block lands. z is NaN where it lands nowhere, and index then 0: what is seen there fails every comparison.
+// Where a block lands. z is NaN where it lands nowhere, and index then 0: what is seen there fails every
+// comparison.
 struct Block {
   double z[kBlock];
   std::int32_t index[kBlock];
@@ -54,10 +55,17 @@ struct Block {
   double u[kBlock], v[kBlock];  // the pixel
 };
 
+// Asks for what a block will look up, all at once.
+template <typename T>
+inline void fetch(const T* map, const Block& block, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) __builtin_prefetch(map + block.index[i]);
+}
+
 // The nearest pixel centre.
 template <typename T>
 struct Nearest {
-  static Flag land(const DestinationView<T>& to, const Pixel<Real>& at, Flag in, Block& block, std::int64_t i) {
+  static Flag land(const DestinationView<T>& to, const Pixel<Real>& at, Flag in, Block& block,
+                   std::int64_t i) {
     Real column = at.u + Real(0.5), row = at.v + Real(0.5);
     in = in & within(column, static_cast<double>(to.width)) & within(row, static_cast<double>(to.height));
     Real place = whole(row) * Real(static_cast<double>(to.width)) + whole(column);
@@ -65,12 +73,13 @@ struct Nearest {
     return in;
   }
 
-  static Real seen(const DestinationView<T>& to, const Block& block, std::int64_t i) {
-    return gather(to.depth, block.index + i);
+  static Flag seen(const DestinationView<T>& to, const Block& block, std::int64_t i, Real& depth) {
+    depth = gather(to.depth, block.index + i);
+    return is_depth(depth);
   }
 };
 
-// Between four pixel centres: zero where one that has weight is no depth.
+// Between four pixel centres: nothing where one that has weight is no depth.
 template <typename T>
 struct Bilinear {
   // The lower of two neighbours; weight becomes that of the higher one.
@@ -84,7 +93,8 @@ struct Bilinear {
     return first;
   }
 
-  static Flag land(const DestinationView<T>& to, const Pixel<Real>& at, Flag in, Block& block, std::int64_t i) {
+  static Flag land(const DestinationView<T>& to, const Pixel<Real>& at, Flag in, Block& block,
+                   std::int64_t i) {
     const double width = static_cast<double>(to.width), height = static_cast<double>(to.height);
     in = in & between_centres(at.u, width) & between_centres(at.v, height);
     Real x, y;
@@ -95,18 +105,18 @@ struct Bilinear {
     return in;
   }
 
-  static Real seen(const DestinationView<T>& to, const Block& block, std::int64_t i) {
+  static Flag seen(const DestinationView<T>& to, const Block& block, std::int64_t i, Real& depth) {
     Real x = load(block.x + i, kLanes), y = load(block.y + i, kLanes);
     Real left, right, below_left, below_right;
     gather_two(to.depth, block.index + i, left, right);
     gather_two(to.depth + (to.height > 1 ? to.width : 0), block.index + i, below_left, below_right);
-    Flag has_left = x < Real(1.0), has_right = x > Real(0.0), has_top = y < Real(1.0), has_bottom = y > Real(0.0);
+    Flag has_left = x<Real(1.0), has_right = x> Real(0.0), has_top = y<Real(1.0), has_bottom = y> Real(0.0);
     Real tl = choose(has_left, left, right), tr = choose(has_right, right, left);
     Real bl = choose(has_left, below_left, below_right), br = choose(has_right, below_right, below_left);
     Real a = choose(has_top, tl, bl), b = choose(has_top, tr, br);
     Real c = choose(has_bottom, bl, tl), d = choose(has_bottom, br, tr);
-    Flag all = is_depth(a) & is_depth(b) & is_depth(c) & is_depth(d);
-    return choose(all, interpolate(a, b, c, d, x, y), Real(0.0));
+    depth = interpolate(a, b, c, d, x, y);  // infinite or NaN where one of the four is
+    return (a > Real(0.0)) & (b > Real(0.0)) & (c > Real(0.0)) & (d > Real(0.0)) & (depth < Real(kNoLimit));
   }
 };
 
@@ -127,9 +137,10 @@ void agree(const SourceRow<T>& row_, const DestinationView<T>& to_, Gate<T> gate
       store(block.z + i, choose(in, p.z, Real(__builtin_nan(""))), kLanes);
     }
     for (std::int64_t i = 0; i < n; i += kLanes) {
-      Real z = load(block.z + i, kLanes), seen = Sampling<T>::seen(to, block, i);
+      Real z = load(block.z + i, kLanes), seen;
+      Flag in = Sampling<T>::seen(to, block, i, seen);
       Real ratio = rounded<T>(z / seen);
-      Flag in = is_depth(seen) & (ratio > Real(gate.lo)) & (ratio < Real(gate.hi));
+      in = in & (ratio > Real(gate.lo)) & (ratio < Real(gate.hi));
       covisible.add(in);
       store(error + start + i, choose(in, magnitude(z - seen) / seen, Real(kNoLimit)), n - i);
     }
@@ -158,6 +169,8 @@ inline std::int64_t land_points(const SourcePoints& points, std::int64_t start, 
     store(block.u + i, at.u, kLanes);
     store(block.v + i, at.v, kLanes);
   }
+  fetch(to.depth, block, n);
+  if (to.confidence) fetch(to.confidence, block, n);
   return inside.total();
 }
 
@@ -172,10 +185,12 @@ inline Flag sees(const DestinationView<T>& to, Gate<T> gate, const Block& block,
 }
 
 template <typename T>
-void distance(const SourcePoints& points_, const DestinationView<T>& to_, Gate<T> gate, T* error, Tally& tally) {
+void distance(const SourcePoints& points_, const DestinationView<T>& to_, Gate<T> gate, T* error,
+              Tally& tally) {
   const SourcePoints points = points_;
   const DestinationView<T> to = to_;
-  const Real x_of_column(1.0 / to.camera.fx), y_of_row(1.0 / to.camera.fy), cx(to.camera.cx), cy(to.camera.cy);
+  const Real x_of_column(1.0 / to.camera.fx), y_of_row(1.0 / to.camera.fy), cx(to.camera.cx),
+      cy(to.camera.cy);
   Counter covisible;
   Sum sum;
   Block block;
@@ -234,7 +249,8 @@ void round_trip(const SourcePoints& points_, const DestinationView<T>& to_, cons
 template <typename T>
 std::int64_t below(std::int64_t n, const T* x, T least, T pivot) {
   std::int64_t found = 0;
-  for (std::int64_t i = below_of(n, x, least, pivot, found); i < n; ++i) found += x[i] > least && x[i] < pivot;
+  for (std::int64_t i = below_of(n, x, least, pivot, found); i < n; ++i)
+    found += x[i] > least && x[i] < pivot;
   return found;
 }
 
@@ -265,7 +281,10 @@ constexpr Reproject<T> reproject_table() {
 }
 
 constexpr Unfused table() {
-  return {reproject_table<float>(), reproject_table<double>(), {below<float>, between<float>}, {below<double>, between<double>}};
+  return {reproject_table<float>(),
+          reproject_table<double>(),
+          {below<float>, between<float>},
+          {below<double>, between<double>}};
 }
 
 }  // namespace

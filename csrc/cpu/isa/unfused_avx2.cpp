@@ -39,7 +39,8 @@ inline Real load(const float* p, std::int64_t left) {
   return _mm256_cvtps_pd(left >= kLanes ? _mm_loadu_ps(p) : _mm_maskload_ps(p, first_lanes(left)));
 }
 inline Real load(const double* p, std::int64_t left) {
-  return left >= kLanes ? _mm256_loadu_pd(p) : _mm256_maskload_pd(p, _mm256_cvtepi32_epi64(first_lanes(left)));
+  return left >= kLanes ? _mm256_loadu_pd(p)
+                        : _mm256_maskload_pd(p, _mm256_cvtepi32_epi64(first_lanes(left)));
 }
 inline void store(float* p, Real x, std::int64_t left) {
   if (left >= kLanes)
@@ -53,9 +54,7 @@ inline void store(double* p, Real x, std::int64_t left) {
   else
     _mm256_maskstore_pd(p, _mm256_cvtepi32_epi64(first_lanes(left)), x.v);
 }
-inline Real counting(std::int64_t i) {
-  return Real(static_cast<double>(i)) + _mm256_setr_pd(0, 1, 2, 3);
-}
+inline Real counting(std::int64_t i) { return Real(static_cast<double>(i)) + _mm256_setr_pd(0, 1, 2, 3); }
 inline Real choose(Flag f, Real a, Real b) { return _mm256_blendv_pd(b.v, a.v, f.v); }
 inline Real magnitude(Real x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x.v); }
 inline Real root(Real x) { return _mm256_sqrt_pd(x.v); }
@@ -161,7 +160,8 @@ std::int64_t below_of(std::int64_t n, const double* x, double least, double pivo
   return i;
 }
 
-std::int64_t inside_of(std::int64_t n, const float* x, float least, float low, float high, float* kept, Ranks& found) {
+std::int64_t inside_of(std::int64_t n, const float* x, float least, float low, float high, float* kept,
+                       Ranks& found) {
   const __m256 from = _mm256_set1_ps(least), end = _mm256_set1_ps(__builtin_huge_valf());
   const __m256 lows = _mm256_set1_ps(low), highs = _mm256_set1_ps(high);
   Counter8 usables, belows, at_low, at_high;

@@ -24,7 +24,9 @@ Real counting(std::int64_t i) { return static_cast<double>(i); }
 Real choose(Flag f, Real a, Real b) { return f ? a : b; }
 Real magnitude(Real x) { return std::fabs(x); }
 Real root(Real x) { return std::sqrt(x); }
-Real whole(Real x) { return x >= 0 && x < 2147483648.0 ? static_cast<double>(static_cast<std::int32_t>(x)) : 0.0; }
+Real whole(Real x) {
+  return x >= 0 && x < 2147483648.0 ? static_cast<double>(static_cast<std::int32_t>(x)) : 0.0;
+}
 template <typename T>
 Real rounded(Real x) {
   return static_cast<T>(x);
