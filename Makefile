@@ -41,7 +41,7 @@ $(VENV)/installed: $(PY) $(SOURCES)
 	@touch $@
 
 $(VENV)/test-tools: $(PY) pyproject.toml
-	$(PIP) install $(TORCH) 'pytest>=8' 'hypothesis>=6.100' 'pytest-xdist>=3.6' 'scipy>=1.14'
+	$(PIP) install $(TORCH) 'pytest>=8' 'hypothesis>=6.100' 'pytest-xdist>=3.6' 'scipy>=1.14' 'threadpoolctl>=3.5'
 	@touch $@
 
 $(VENV)/dev-tools: $(PY) pyproject.toml

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 import threadpoolctl
+
 import wmb_fast as wmb
 
 BUDGET_S = 8.0  # of measuring, a case

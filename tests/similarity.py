@@ -10,6 +10,7 @@ import hashlib
 from typing import Any
 
 import numpy as np
+
 import wmb_fast as wmb
 
 

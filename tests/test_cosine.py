@@ -6,10 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-import wmb_fast as wmb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from similarity import rows
+
+import wmb_fast as wmb
 
 FLOAT32 = 1e-6  # of a cosine, as API.md and the numerics paragraph promise
 FLOAT64 = 1e-13

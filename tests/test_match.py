@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-import wmb_fast as wmb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from similarity import everything, rows
+
+import wmb_fast as wmb
 from wmb_fast._walls.ext import simd_levels
 
 TIE = 1e-6  # two scores this close may be ordered otherwise in float32 than in float64

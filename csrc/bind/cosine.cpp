@@ -17,8 +17,8 @@ void pairs(In<T> a, In<T> b, std::int64_t dim, Out<T> scores) {
 }
 
 template <typename T>
-void matrix(In<T, nb::ndim<2>> a, In<T, nb::ndim<2>> b, In<std::int64_t, nb::shape<-1, 4>> spans, bool symmetric,
-            Out<T, nb::ndim<1>> scores) {
+void matrix(In<T, nb::ndim<2>> a, In<T, nb::ndim<2>> b, In<std::int64_t, nb::shape<-1, 4>> spans,
+            bool symmetric, Out<T, nb::ndim<1>> scores) {
   std::int64_t dim = a.shape(1), n_items = spans.shape(0);
   nb::gil_scoped_release release;
   cosine_matrix(a.data(), b.data(), dim, spans.data(), n_items, symmetric, scores.data());
@@ -28,12 +28,14 @@ void matrix(In<T, nb::ndim<2>> a, In<T, nb::ndim<2>> b, In<std::int64_t, nb::sha
 
 void bind_cosine(nb::module_& m) {
   using nb::arg;
-  m.def("cosine_pairs", &pairs<float>, arg("a").noconvert(), arg("b").noconvert(), arg("dim"), arg("scores").noconvert());
-  m.def("cosine_pairs", &pairs<double>, arg("a").noconvert(), arg("b").noconvert(), arg("dim"), arg("scores").noconvert());
+  m.def("cosine_pairs", &pairs<float>, arg("a").noconvert(), arg("b").noconvert(), arg("dim"),
+        arg("scores").noconvert());
+  m.def("cosine_pairs", &pairs<double>, arg("a").noconvert(), arg("b").noconvert(), arg("dim"),
+        arg("scores").noconvert());
   m.def("cosine_matrix", &matrix<float>, arg("a").noconvert(), arg("b").noconvert(), arg("spans").noconvert(),
         arg("symmetric"), arg("scores").noconvert());
-  m.def("cosine_matrix", &matrix<double>, arg("a").noconvert(), arg("b").noconvert(), arg("spans").noconvert(),
-        arg("symmetric"), arg("scores").noconvert());
+  m.def("cosine_matrix", &matrix<double>, arg("a").noconvert(), arg("b").noconvert(),
+        arg("spans").noconvert(), arg("symmetric"), arg("scores").noconvert());
 }
 
 }  // namespace wmb

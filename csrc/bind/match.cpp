@@ -18,8 +18,8 @@ void vectors(In<T, nb::ndim<2>> a, In<T, nb::ndim<2>> b, Spans spans, bool l2, b
   match(a.data(), b.data(), dim, spans.data(), n_items, rule, index.data(), score.data());
 }
 
-void binary(In<std::uint8_t, nb::ndim<2>> a, In<std::uint8_t, nb::ndim<2>> b, Spans spans, bool mutual, double ratio,
-            Indices index, Out<float, nb::ndim<1>> score) {
+void binary(In<std::uint8_t, nb::ndim<2>> a, In<std::uint8_t, nb::ndim<2>> b, Spans spans, bool mutual,
+            double ratio, Indices index, Out<float, nb::ndim<1>> score) {
   std::int64_t dim = a.shape(1), n_items = spans.shape(0);
   nb::gil_scoped_release release;
   match_binary(a.data(), b.data(), dim, spans.data(), n_items, {Metric::hamming, mutual, ratio}, index.data(),
@@ -30,12 +30,12 @@ void binary(In<std::uint8_t, nb::ndim<2>> a, In<std::uint8_t, nb::ndim<2>> b, Sp
 
 void bind_match(nb::module_& m) {
   using nb::arg;
-  m.def("match", &vectors<float>, arg("a").noconvert(), arg("b").noconvert(), arg("spans").noconvert(), arg("l2"),
+  m.def("match", &vectors<float>, arg("a").noconvert(), arg("b").noconvert(), arg("spans").noconvert(),
+        arg("l2"), arg("mutual"), arg("ratio"), arg("index").noconvert(), arg("score").noconvert());
+  m.def("match", &vectors<double>, arg("a").noconvert(), arg("b").noconvert(), arg("spans").noconvert(),
+        arg("l2"), arg("mutual"), arg("ratio"), arg("index").noconvert(), arg("score").noconvert());
+  m.def("match_binary", &binary, arg("a").noconvert(), arg("b").noconvert(), arg("spans").noconvert(),
         arg("mutual"), arg("ratio"), arg("index").noconvert(), arg("score").noconvert());
-  m.def("match", &vectors<double>, arg("a").noconvert(), arg("b").noconvert(), arg("spans").noconvert(), arg("l2"),
-        arg("mutual"), arg("ratio"), arg("index").noconvert(), arg("score").noconvert());
-  m.def("match_binary", &binary, arg("a").noconvert(), arg("b").noconvert(), arg("spans").noconvert(), arg("mutual"),
-        arg("ratio"), arg("index").noconvert(), arg("score").noconvert());
 }
 
 }  // namespace wmb

@@ -19,7 +19,8 @@ WMB_HD inline bool preferred(T value, std::int64_t index, T other_value, std::in
 // Squared Euclidean distance of two directions, in float64 from the rows as they are: 2 - 2 cos would cancel.
 // Eight lanes, then halves.
 template <typename T>
-WMB_HD inline double direction_distance_squared(const T* x, Direction u, const T* y, Direction v, std::int64_t dim) {
+WMB_HD inline double direction_distance_squared(const T* x, Direction u, const T* y, Direction v,
+                                                std::int64_t dim) {
   double lanes[8] = {0, 0, 0, 0, 0, 0, 0, 0};
   std::int64_t k = 0;
   for (; k + 8 <= dim; k += 8)
@@ -37,6 +38,8 @@ WMB_HD inline double direction_distance_squared(const T* x, Direction u, const T
 }
 
 // Whether the nearest is nearer than `ratio` times the second nearest. Two at distance zero fail.
-WMB_HD inline bool passes_ratio(double nearest, double second, double ratio) { return nearest < ratio * second; }
+WMB_HD inline bool passes_ratio(double nearest, double second, double ratio) {
+  return nearest < ratio * second;
+}
 
 }  // namespace wmb

@@ -11,13 +11,18 @@ namespace wmb {
   X(too_few_points)     \
   X(source_zero_spread) \
   X(target_zero_spread) \
+  X(uncorrelated)       \
   X(rank_one)           \
+  X(mirrored)           \
+  X(coarse_coordinates) \
   X(not_finite)         \
   X(no_pairs)           \
   X(camera_not_usable)  \
   X(no_valid_depth)     \
   X(no_covisibility)    \
-  X(no_valid_confidence)
+  X(no_valid_confidence) \
+  X(no_samples)         \
+  X(value_not_finite)
 
 enum class Reason : std::uint8_t {
 #define WMB_REASON_ENTRY(name) name,

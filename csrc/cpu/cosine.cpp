@@ -32,8 +32,8 @@ T cosine_of_pair(const T* x, const T* y, std::int64_t dim) {
 
 // Rows [first, first + n) of the matrix; with `symmetric` from column `first` on, and what mirrors it.
 template <typename T>
-void matrix_rows(const Tiles<T>& tiles, const RowSet<T>& a, const RowSet<T>& b, std::int64_t first, std::int64_t n,
-                 bool symmetric, T* scores) {
+void matrix_rows(const Tiles<T>& tiles, const RowSet<T>& a, const RowSet<T>& b, std::int64_t first,
+                 std::int64_t n, bool symmetric, T* scores) {
   const std::int64_t cols = tiles.cols(), m = b.size();
   auto block = tiles.pack_block(first, n);
   auto tile = tiles.tile_memory();
@@ -48,7 +48,8 @@ void matrix_rows(const Tiles<T>& tiles, const RowSet<T>& a, const RowSet<T>& b, 
         scores[(first + r) * m + j] = value;
       }
     for (std::int64_t j = std::max(from, first + n); symmetric && j < to; ++j)
-      for (std::int64_t r = 0; r < n; ++r) scores[j * m + first + r] = tile.data()[r * cols + j - strip * cols];
+      for (std::int64_t r = 0; r < n; ++r)
+        scores[j * m + first + r] = tile.data()[r * cols + j - strip * cols];
   }
 }
 
@@ -80,8 +81,9 @@ void cosine_matrix(const T* a, const T* b, std::int64_t dim, const std::int64_t*
   run_items(work, [&](std::size_t i, bool parallel) {
     const std::int64_t* span = spans + 4 * i;
     auto rows_a = usable_rows(a + span[0] * dim, span[1] - span[0], dim, Metric::cosine, true, parallel);
-    auto rows_b = symmetric ? rows_a
-                            : usable_rows(b + span[2] * dim, span[3] - span[2], dim, Metric::cosine, true, parallel);
+    auto rows_b =
+        symmetric ? rows_a
+                  : usable_rows(b + span[2] * dim, span[3] - span[2], dim, Metric::cosine, true, parallel);
     Tiles<T> tiles(rows_a, rows_b, Metric::cosine, parallel);
     run_each(parallel, chunk_count(rows_a.size(), tiles.block_rows()), [&](std::size_t chunk) {
       std::int64_t first = chunk * tiles.block_rows();
@@ -91,12 +93,13 @@ void cosine_matrix(const T* a, const T* b, std::int64_t dim, const std::int64_t*
   });
 }
 
-template void cosine_pairs(const float*, std::int64_t, const float*, std::int64_t, std::int64_t, std::int64_t, float*);
-template void cosine_pairs(const double*, std::int64_t, const double*, std::int64_t, std::int64_t, std::int64_t,
-                           double*);
+template void cosine_pairs(const float*, std::int64_t, const float*, std::int64_t, std::int64_t, std::int64_t,
+                           float*);
+template void cosine_pairs(const double*, std::int64_t, const double*, std::int64_t, std::int64_t,
+                           std::int64_t, double*);
 template void cosine_matrix(const float*, const float*, std::int64_t, const std::int64_t*, std::int64_t, bool,
                             float*);
-template void cosine_matrix(const double*, const double*, std::int64_t, const std::int64_t*, std::int64_t, bool,
-                            double*);
+template void cosine_matrix(const double*, const double*, std::int64_t, const std::int64_t*, std::int64_t,
+                            bool, double*);
 
 }  // namespace wmb

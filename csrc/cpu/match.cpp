@@ -31,8 +31,8 @@ struct Best {
       : rows(n_rows, {{kNone<T>, kNone<T>}, {-1, -1}}), col_value(n_cols, kNone<T>), col_row(n_cols, -1) {}
 
   // Takes in the best of a part of the problem. Order does not matter, because preferred() is a total order.
-  void merge(const std::vector<TopTwo<T>>& part_rows, std::int64_t first_row, const std::vector<T>& part_value,
-             const std::vector<Index>& part_row, std::int64_t first_col) {
+  void merge(const std::vector<TopTwo<T>>& part_rows, std::int64_t first_row,
+             const std::vector<T>& part_value, const std::vector<Index>& part_row, std::int64_t first_col) {
     for (std::size_t i = 0; i < part_rows.size(); ++i) {
       TopTwo<T>& row = rows[first_row + i];
       for (int k = 0; k < 2; ++k) add(row, part_rows[i].value[k], part_rows[i].index[k]);
@@ -66,7 +66,8 @@ Best<T> sweep(const AnyTiles& tiles, std::int64_t n_rows, std::int64_t n_cols, i
   std::mutex merging;
   run_each(parallel, chunk_count(n_rows, height) * across, [&](std::size_t chunk) {
     std::int64_t first_row = chunk / across * height, first_col = chunk % across * kColumnsAtOnce;
-    std::int64_t n = std::min(height, n_rows - first_row), last_col = std::min(first_col + kColumnsAtOnce, n_cols);
+    std::int64_t n = std::min(height, n_rows - first_row),
+                 last_col = std::min(first_col + kColumnsAtOnce, n_cols);
     std::vector<TopTwo<T>> rows(n, {{kNone<T>, kNone<T>}, {-1, -1}});
     std::vector<T> col_value(chunk_count(last_col - first_col, cols) * cols, kNone<T>);
     std::vector<Index> col_row(col_value.size(), -1);
@@ -76,8 +77,8 @@ Best<T> sweep(const AnyTiles& tiles, std::int64_t n_rows, std::int64_t n_cols, i
       tiles.fill(block, n, j / cols, tile.data());
       for (std::int64_t beyond = n_cols - j; beyond < cols; ++beyond)
         for (std::int64_t r = 0; r < n; ++r) tile.data()[r * cols + beyond] = kNone<T>;
-      kernels<T>().best(n, tile.data(), static_cast<Index>(first_row), static_cast<Index>(j), keep, rows.data(),
-                        col_value.data() + (j - first_col), col_row.data() + (j - first_col));
+      kernels<T>().best(n, tile.data(), static_cast<Index>(first_row), static_cast<Index>(j), keep,
+                        rows.data(), col_value.data() + (j - first_col), col_row.data() + (j - first_col));
     }
     std::lock_guard<std::mutex> hold(merging);
     best.merge(rows, first_row, col_value, col_row, first_col);
@@ -97,9 +98,10 @@ bool passes(const RowSet<T>& a, const RowSet<T>& b, std::int64_t i, const TopTwo
   double d[2];
   for (int k = 0; k < 2; ++k) {
     std::int64_t j = row.index[k];
-    d[k] = rule.metric == Metric::cosine
-               ? std::sqrt(direction_distance_squared(a.at(i), a.direction[i], b.at(j), b.direction[j], a.dim))
-               : score_of(row.value[k], rule.metric);
+    d[k] =
+        rule.metric == Metric::cosine
+            ? std::sqrt(direction_distance_squared(a.at(i), a.direction[i], b.at(j), b.direction[j], a.dim))
+            : score_of(row.value[k], rule.metric);
   }
   return passes_ratio(d[0], d[1], rule.ratio);
 }
@@ -122,15 +124,19 @@ void decide(const RowSet<T>& a, const RowSet<T>& b, const Best<T>& best, MatchRu
   });
 }
 
-// Whether float32 can hold every squared distance of these rows, and none is lost but what is a rounding error away
-// from zero.
-bool squares_fit(const float* x, std::int64_t n, float& largest) {
+// The largest magnitude among finite numbers.
+float largest_magnitude(const float* x, std::int64_t n) {
+  float largest = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     float size = std::abs(x[i]);
-    if (size <= std::numeric_limits<float>::max() && size > largest) largest = size;
+    largest = size <= std::numeric_limits<float>::max() && size > largest ? size : largest;
   }
-  return largest == 0 || (largest < 0x1p50f && largest > 0x1p-40f);
+  return largest;
 }
+
+// Whether float32 can hold the squared distances of rows up to this magnitude; differences below 2^-23 of it
+// may still come out as 0.
+bool squares_fit(float largest) { return largest == 0 || (largest < 0x1p50f && largest > 0x1p-40f); }
 
 template <typename T>
 void match_item(const T* a, std::int64_t n, const T* b, std::int64_t m, std::int64_t dim, MatchRule rule,
@@ -145,8 +151,8 @@ void match_item(const T* a, std::int64_t n, const T* b, std::int64_t m, std::int
 // float32 rows whose squared distances would leave float32 are compared in float64.
 void match_item_in_range(const float* a, std::int64_t n, const float* b, std::int64_t m, std::int64_t dim,
                          MatchRule rule, bool parallel, std::int64_t* index, float* score) {
-  float largest = 0;
-  if (rule.metric != Metric::l2 || (squares_fit(a, n * dim, largest), squares_fit(b, m * dim, largest)))
+  if (rule.metric != Metric::l2 ||
+      squares_fit(std::max(largest_magnitude(a, n * dim), largest_magnitude(b, m * dim))))
     return match_item(a, n, b, m, dim, rule, parallel, index, score);
   std::vector<double> wide_a(a, a + n * dim), wide_b(b, b + m * dim), wide_score(score, score + n);
   match_item(wide_a.data(), n, wide_b.data(), m, dim, rule, parallel, index, wide_score.data());
@@ -163,7 +169,9 @@ class BinaryTiles {
  public:
   using Block = std::int64_t;  // the first row: rows need no packing
   BinaryTiles(const std::uint8_t* a, std::int64_t n, const std::uint8_t* b, std::int64_t m, std::int64_t dim)
-      : words_((dim + 7) / 8), a_(words_of(a, n, n, dim)), b_(words_of(b, m, (m + cols() - 1) / cols() * cols(), dim)) {}
+      : words_((dim + 7) / 8),
+        a_(words_of(a, n, n, dim)),
+        b_(words_of(b, m, (m + cols() - 1) / cols() * cols(), dim)) {}
 
   std::int64_t cols() const { return simd().f32.cols; }
   std::int64_t block_rows() const { return 256; }
@@ -212,12 +220,12 @@ void match_items(const std::int64_t* spans, std::int64_t n_items, double work_of
 }  // namespace
 
 template <typename T>
-void match(const T* a, const T* b, std::int64_t dim, const std::int64_t* spans, std::int64_t n_items, MatchRule rule,
-           std::int64_t* index, T* score) {
+void match(const T* a, const T* b, std::int64_t dim, const std::int64_t* spans, std::int64_t n_items,
+           MatchRule rule, std::int64_t* index, T* score) {
   match_items(spans, n_items, static_cast<double>(dim), index, score,
               [&](const std::int64_t* span, bool parallel, std::int64_t* item_index, T* item_score) {
-                match_item_in_range(a + span[0] * dim, span[1] - span[0], b + span[2] * dim, span[3] - span[2], dim,
-                                    rule, parallel, item_index, item_score);
+                match_item_in_range(a + span[0] * dim, span[1] - span[0], b + span[2] * dim,
+                                    span[3] - span[2], dim, rule, parallel, item_index, item_score);
               });
 }
 

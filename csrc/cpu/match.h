@@ -13,12 +13,12 @@ struct MatchRule {
   double ratio;  // keep only where the nearest is nearer than ratio times the second; 0: no such test
 };
 
-// For each item the best row of b [b_start, b_stop) for every row of a [a_start, a_stop), item after item: its index
-// within the span and its score, cosine or distance; -1 and NaN where there is none. spans holds the four numbers an
-// item. The matrix of all scores is never written.
+// For each item the best row of b [b_start, b_stop) for every row of a [a_start, a_stop), item after item:
+// its index within the span and its score, cosine or distance; -1 and NaN where there is none. spans holds
+// the four numbers an item. The matrix of all scores is never written.
 template <typename T>
-void match(const T* a, const T* b, std::int64_t dim, const std::int64_t* spans, std::int64_t n_items, MatchRule rule,
-           std::int64_t* index, T* score);
+void match(const T* a, const T* b, std::int64_t dim, const std::int64_t* spans, std::int64_t n_items,
+           MatchRule rule, std::int64_t* index, T* score);
 
 // The same for binary rows of dim bytes: Hamming distances.
 void match_binary(const std::uint8_t* a, const std::uint8_t* b, std::int64_t dim, const std::int64_t* spans,

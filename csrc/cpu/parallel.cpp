@@ -18,7 +18,11 @@ namespace {
 
 std::atomic<int> g_threads{0};
 
-int hardware_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
+// Asked once: the answer is read from a file of the kernel's each time, which takes longer than a small op.
+int hardware_threads() {
+  static const int n = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return n;
+}
 
 }  // namespace
 

@@ -44,7 +44,8 @@ Direction direction_of(const T* x, std::int64_t dim) {
 }
 
 template <typename T>
-RowSet<T> usable_rows(const T* data, std::int64_t n, std::int64_t dim, Metric metric, bool all, bool parallel) {
+RowSet<T> usable_rows(const T* data, std::int64_t n, std::int64_t dim, Metric metric, bool all,
+                      bool parallel) {
   std::vector<Direction> direction(n, {1.0, 1.0});
   run_each(parallel, chunk_count(n, kRowsAtOnce), [&](std::size_t chunk) {
     std::int64_t first = chunk * kRowsAtOnce, last = std::min(first + kRowsAtOnce, n);
@@ -116,8 +117,8 @@ void Tiles<T>::fill(const Block& block, std::int64_t n, std::int64_t strip, T* t
   const T* b = b_.data() + strip * kernels_.cols * dim_;
   auto kernel = l2_ ? kernels_.minus_l2 : kernels_.dot;
   for (std::int64_t k0 = 0; k0 < dim_; k0 += kChain)
-    kernel(padded / kernels_.rows, std::min(kChain, dim_ - k0), block.data() + k0 * padded, b + k0 * kernels_.cols,
-           tile, k0 == 0);
+    kernel(padded / kernels_.rows, std::min(kChain, dim_ - k0), block.data() + k0 * padded,
+           b + k0 * kernels_.cols, tile, k0 == 0);
 }
 
 template Direction direction_of(const float*, std::int64_t);

@@ -26,8 +26,8 @@ void run_each(bool parallel, std::int64_t n, Body&& body) {
   }
 }
 
-// Runs body(item, parallel) for each item of a batch: side by side where they are small, else one after another, each
-// on several threads where that pays. `work[i]` is in multiply-adds.
+// Runs body(item, parallel) for each item of a batch: side by side where they are small, else one after
+// another, each on several threads where that pays. `work[i]` is in multiply-adds.
 template <typename Body>
 void run_items(const std::vector<double>& work, Body&& body) {
   constexpr double kWorthSharing = 2e6, kSmall = 5e7;
@@ -37,7 +37,8 @@ void run_items(const std::vector<double>& work, Body&& body) {
     total += w;
   }
   if (work.size() > 1 && largest < kSmall) {
-    run_each(total > kWorthSharing, static_cast<std::int64_t>(work.size()), [&](std::size_t i) { body(i, false); });
+    run_each(total > kWorthSharing, static_cast<std::int64_t>(work.size()),
+             [&](std::size_t i) { body(i, false); });
   } else {
     for (std::size_t i = 0; i < work.size(); ++i) body(i, work[i] > kWorthSharing);
   }
@@ -75,10 +76,11 @@ struct RowSet {
   const T* at(std::int64_t i) const { return data + row[i] * dim; }
 };
 
-// Rows that can be compared: those with a direction under cosine, finite ones under l2. With `all` the others stay, as
-// zeros.
+// Rows that can be compared: those with a direction under cosine, finite ones under l2. With `all` the others
+// stay, as zeros.
 template <typename T>
-RowSet<T> usable_rows(const T* data, std::int64_t n, std::int64_t dim, Metric metric, bool all, bool parallel);
+RowSet<T> usable_rows(const T* data, std::int64_t n, std::int64_t dim, Metric metric, bool all,
+                      bool parallel);
 
 // The values of one metric between two sets: cosine, or minus the squared distance.
 template <typename T>
@@ -93,8 +95,8 @@ class Tiles {
 
   // Packs rows [first, first + n) of a, n at most block_rows().
   Block pack_block(std::int64_t first, std::int64_t n) const;
-  // Values of a block against columns [strip * cols(), + cols()) of b, row-major. Columns beyond the end of b are zero
-  // rows' values.
+  // Values of a block against columns [strip * cols(), + cols()) of b, row-major. Columns beyond the end of b
+  // are zero rows' values.
   void fill(const Block& block, std::int64_t n, std::int64_t strip, T* tile) const;
 
  private:

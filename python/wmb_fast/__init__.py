@@ -15,11 +15,16 @@ from ._walls.errors import (
     WmbError,
 )
 from ._walls.ext import get_num_threads, set_num_threads
+from .ops.align import align_trajectory, ape, ate, umeyama
+from .ops.associate import associate
 from .ops.cosine import cosine_matrix, cosine_pairs
+from .ops.flow import flow_channels, parallax_split
 from .ops.match import Matches, Nearest, mutual_matches, nearest
 from .ops.reproject import Projection, Reprojection, Splat, project, reproject_depth, splat_depth, unproject
 from .ops.reproject_pairs import DepthAgreement, ReprojectionError, depth_agreement, reprojection_error
 from .ops.visibility import Visibility, visibility
+from .ops.path import interpolate_positions, path_length
+from .ops.rpe import orthogonality_deviation, rotation_angle_deg, rpe
 
 __version__ = "0.1.0"
 
@@ -39,19 +44,31 @@ __all__ = [
     "Visibility",
     "WmbError",
     "__version__",
+    "align_trajectory",
+    "ape",
+    "associate",
+    "ate",
     "available_backends",
     "cosine_matrix",
     "cosine_pairs",
     "depth_agreement",
+    "flow_channels",
     "get_num_threads",
+    "interpolate_positions",
     "mutual_matches",
     "nearest",
+    "orthogonality_deviation",
+    "parallax_split",
+    "path_length",
     "project",
     "reference",
     "reproject_depth",
     "reprojection_error",
+    "rotation_angle_deg",
+    "rpe",
     "set_num_threads",
     "splat_depth",
+    "umeyama",
     "unproject",
     "visibility",
 ]

@@ -25,8 +25,12 @@ struct F32 {
   static unsigned bits(Vec lanes) { return static_cast<unsigned>(_mm256_movemask_ps(lanes)); }
   static Vec choose(Vec lanes, Vec a, Vec b) { return _mm256_blendv_ps(b, a, lanes); }
   static IndexVec set1_index(std::int32_t i) { return _mm256_set1_epi32(i); }
-  static IndexVec load_index(const std::int32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
-  static void store_index(std::int32_t* p, IndexVec v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v); }
+  static IndexVec load_index(const std::int32_t* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+  static void store_index(std::int32_t* p, IndexVec v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
+  }
   static IndexVec choose_index(Vec lanes, IndexVec a, IndexVec b) {
     return _mm256_blendv_epi8(b, a, _mm256_castps_si256(lanes));
   }
@@ -59,8 +63,12 @@ struct F64 {
   static unsigned bits(Vec lanes) { return static_cast<unsigned>(_mm256_movemask_pd(lanes)); }
   static Vec choose(Vec lanes, Vec a, Vec b) { return _mm256_blendv_pd(b, a, lanes); }
   static IndexVec set1_index(std::int64_t i) { return _mm256_set1_epi64x(i); }
-  static IndexVec load_index(const std::int64_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
-  static void store_index(std::int64_t* p, IndexVec v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v); }
+  static IndexVec load_index(const std::int64_t* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+  static void store_index(std::int64_t* p, IndexVec v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
+  }
   static IndexVec choose_index(Vec lanes, IndexVec a, IndexVec b) {
     return _mm256_blendv_epi8(b, a, _mm256_castpd_si256(lanes));
   }

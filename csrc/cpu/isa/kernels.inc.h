@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels, written once. Each file of this folder defines two vector types, F32 and F64, and includes this.
+// The kernels, written once. Each file of this folder defines two vector types, F32 and F64, and includes
+// this.
 //
-// A vector type V gives: Scalar, Vec, IndexVec, kLanes; zero, set1, load, store, add, sub, max, fma(a, b, c) = a*b + c,
-// fnma(a, b, c) = c - a*b; above(a, b) = the lanes, as bits, in which a > b; choose(above, a, b); and for the index
-// lanes set1_index, load_index, store_index, choose_index. F64 also gives widen(const float*), mul, narrow_to(float*).
+// A vector type V gives: Scalar, Vec, IndexVec, kLanes; zero, set1, load, store, add, sub, max, fma(a, b, c)
+// = a*b + c, fnma(a, b, c) = c - a*b; above(a, b) = the lanes, as bits, in which a > b; choose(above, a, b);
+// and for the index lanes set1_index, load_index, store_index, choose_index. F64 also gives widen(const
+// float*), mul, narrow_to(float*).
 #include "cpu/isa/isa.h"
 
 namespace wmb::isa {
@@ -17,6 +19,7 @@ inline void strip(std::int64_t depth, const typename V::Scalar* a, const typenam
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
     for (int c = 0; c < C; ++c) sum[r][c] = V::zero();
+#pragma GCC unroll 4
   for (std::int64_t k = 0; k < depth; ++k, a += R, b += C * V::kLanes) {
     typename V::Vec right[C];
 #pragma GCC unroll 16
@@ -45,8 +48,8 @@ inline void strip(std::int64_t depth, const typename V::Scalar* a, const typenam
 }
 
 template <typename V, int R, int C, bool kL2>
-void strips(std::int64_t n_strips, std::int64_t depth, const typename V::Scalar* a, const typename V::Scalar* b,
-            typename V::Scalar* tile, bool first) {
+void strips(std::int64_t n_strips, std::int64_t depth, const typename V::Scalar* a,
+            const typename V::Scalar* b, typename V::Scalar* tile, bool first) {
   // What follows b in memory is read next: fetched meanwhile, a share with each strip.
   const char* next = reinterpret_cast<const char*>(b + depth * C * V::kLanes);
   const std::int64_t share = (depth * C * V::kLanes * sizeof(*b) + n_strips - 1) / n_strips;
@@ -70,7 +73,8 @@ void insert(TopTwo<T>& row, T value, typename LaneIndex<T>::type index) {
 }
 
 template <typename V, int C>
-void best(std::int64_t n_rows, const typename V::Scalar* tile, typename Kernels<typename V::Scalar>::Index first_row,
+void best(std::int64_t n_rows, const typename V::Scalar* tile,
+          typename Kernels<typename V::Scalar>::Index first_row,
           typename Kernels<typename V::Scalar>::Index first_col, int keep, TopTwo<typename V::Scalar>* rows,
           typename V::Scalar* col_value, typename Kernels<typename V::Scalar>::Index* col_index) {
   using Index = typename Kernels<typename V::Scalar>::Index;
@@ -110,8 +114,11 @@ void best(std::int64_t n_rows, const typename V::Scalar* tile, typename Kernels<
 
 constexpr int kSumLanes = 16;
 
-// One more term of a lane. The product of two float32 is exact in float64, so a plain multiply and add rounds as fma.
-inline double term(float x, float y, double sum) { return sum + static_cast<double>(x) * static_cast<double>(y); }
+// One more term of a lane. The product of two float32 is exact in float64, so a plain multiply and add rounds
+// as fma.
+inline double term(float x, float y, double sum) {
+  return sum + static_cast<double>(x) * static_cast<double>(y);
+}
 inline double term(double x, double y, double sum) { return __builtin_fma(x, y, sum); }
 
 // Adds the last n terms to their lanes, then the lanes: in halves.

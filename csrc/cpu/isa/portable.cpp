@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floor: one lane, for any machine. Without an fma instruction the C library's correctly rounded one is called.
+// The floor: one lane, for any machine. Without an fma instruction the C library's correctly rounded one is
+// called.
 #include <cstdint>
 
 namespace wmb::isa {

@@ -109,7 +109,7 @@ def _all_plain(arguments: Mapping[str, Any], dtypes: Mapping[str, Sequence[str]]
         if type(value) is not np.ndarray or not value.flags.c_contiguous:
             return False
         dtype = _PLAIN.get(value.dtype)
-        if dtype is None or dtype not in (dtypes if isinstance(dtypes, tuple) else _accepted(dtypes, name)):
+        if dtype is None or dtype not in (dtypes[name] if isinstance(dtypes, dict) else dtypes):
             return False
         if dtype in FLOATS:
             if float_seen not in (None, dtype):

@@ -26,16 +26,28 @@ SENTENCES: dict[str, tuple[int, str]] = {
         DEGENERATE,
         "the target has zero spread: the rotation is undetermined and the scale is zero",
     ),
+    "uncorrelated": (DEGENERATE, "source and target do not vary together: the rotation is undetermined"),
     "rank_one": (DEGENERATE, "the points lie on a line: the rotation about it is undetermined"),
+    "mirrored": (
+        DEGENERATE,
+        "the target mirrors the source, and more than one rotation is as good: the rotation is undetermined",
+    ),
+    "coarse_coordinates": (
+        DEGENERATE,
+        "the extent is under 1000 floating-point steps of the coordinates: take the offset off, or use float64",
+    ),
     "not_finite": (MISSING, "every item is masked or not finite"),
     "no_pairs": (MISSING, "no pair of poses satisfies the pair selection"),
     "camera_not_usable": (MISSING, "the pose or the intrinsics are not finite, or cannot be inverted"),
     "no_valid_depth": (MISSING, "no pixel has a valid depth"),
     "no_covisibility": (MISSING, "no two views see enough of the same points"),
     "no_valid_confidence": (MISSING, "no pixel has a finite confidence"),
+    "no_samples": (MISSING, "there are no samples"),
+    "value_not_finite": (MISSING, "a value is not finite"),
 }
 _NAMES: tuple[str, ...] = tuple(core.reason_names())
-_STATUS = np.array([SENTENCES[name][0] for name in _NAMES], dtype=np.uint8)
+_CODES = {name: i for i, name in enumerate(_NAMES)}
+STATUS: Array = np.array([SENTENCES[name][0] for name in _NAMES], dtype=np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +68,9 @@ class Record:
 
 def status_of(call: Call, codes: Array) -> Any:
     """The statuses that belong to reason codes, in the caller's kind."""
-    return call.give(_STATUS[codes])
+    return call.give(STATUS[codes])
 
 
 def code(name: str) -> int:
     """The code of a reason, for what is found out before the core is called."""
-    return _NAMES.index(name)
+    return _CODES[name]

@@ -72,9 +72,9 @@ Adapter = Callable[[Case], Outcome]
 
 def adapters() -> dict[str, Adapter]:
     """Vector file id (``group/name``) to the function that runs one of its cases."""
-    from . import evo, worldmark
+    from . import evo, libs, worldmark
 
-    return {**evo.ADAPTERS, **worldmark.ADAPTERS}
+    return {**evo.ADAPTERS, **libs.ADAPTERS, **worldmark.ADAPTERS}
 
 
 # Groups whose protocol or op this version does not have: reported as skipped, by name.
@@ -87,7 +87,11 @@ NOT_BUILT = {
     "E_wbench": "wmb_fast.protocols.kin is not built yet",
     "E_worldscore": "wmb_fast.protocols.kin is not built yet",
     "E_wrbench": "wmb_fast.protocols.kin is not built yet",
-    "F_libs": "the ops of this group are not built yet",
+    "F_libs/F1_ssim_variants": "wmb_fast.ssim is not built yet",
+    "F_libs/F2_psnr_guards": "wmb_fast.psnr is not built yet",
+    "F_libs/F3_hungarian": "wmb_fast.assign is not built yet",
+    "F_libs/F4_correlations": "wmb_fast.spearman is not built yet",
+    "F_libs/F5_bootstrap": "wmb_fast.bootstrap_ci is not built yet",
 }
 
 

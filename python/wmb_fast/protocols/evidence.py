@@ -51,8 +51,13 @@ class Evidence:
         facts: Its plan, size, rate.
         channels: What there is, by name.
         missing: Why a channel that was asked for is not there, by name; a short reason.
+        provenance: What the numbers come from: the video's content hash, the decoder, whether the file is truncated, and
+            notes on the file.
+        notes: What a reader of the numbers should know, a sentence each: those on the file, and damaged cache entries.
     """
 
     facts: Facts
     channels: Mapping[str, Channel] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
+
+WHOLE_ROLLOUT = "*"  # the metric of a record that says a rollout as a whole could not be scored
 
 
 class Status(StrEnum):
@@ -93,9 +95,27 @@ class Column:
     """A leaderboard column: the means of its terms over a model's records, put together by ``combine``.
 
     Means are over records (all segments pooled); a term without any record is NaN. Intervals resample rollouts.
+
+    Attributes:
+        name: The column's heading.
+        terms: What is averaged.
+        combine: The column's value from its terms' means, in their order.
+        higher_is_better: Which end is the best.
+        about: Whether a record, with a value or without, belongs to the column: coverage and the reasons for what is
+            missing come from these. ``None`` means the records that a term picks, which leaves no reasons to tell.
     """
 
     name: str
     terms: tuple[Term, ...]
     combine: Callable[[Sequence[float]], float]
     higher_is_better: bool = True
+    about: Callable[[Score], bool] | None = None
+
+    def value(self, records: Iterable[Score]) -> float:
+        """The column's value over records (of one model); NaN where a term has none."""
+        pool = tuple(records)
+        means = []
+        for term in self.terms:
+            added = [value for value in map(term.pick, pool) if value is not None]
+            means.append(math.fsum(added) / len(added) if added else math.nan)
+        return self.combine(means)

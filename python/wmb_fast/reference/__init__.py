@@ -1,22 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """The readable NumPy float64 statement of every op, under the same name. The fast ones are held to it."""
 
+from .align import Alignment, ErrorStats, Sim3, align_trajectory, ape, associate, ate, umeyama
 from .cosine import cosine_matrix, cosine_pairs
+from .flow import flow_channels, parallax_split
 from .match import mutual_matches, nearest
+from .path import interpolate_positions, path_length
 from .reproject import project, reproject_depth, splat_depth, unproject
 from .reproject_pairs import depth_agreement, reprojection_error
+from .rpe import PoseErrors, deviation, rotation_angle_deg, rpe
 from .visibility import visibility
 
 __all__ = [
+    "Alignment",
+    "ErrorStats",
+    "PoseErrors",
+    "Sim3",
+    "align_trajectory",
+    "ape",
+    "associate",
+    "ate",
     "cosine_matrix",
     "cosine_pairs",
     "depth_agreement",
+    "deviation",
+    "flow_channels",
+    "interpolate_positions",
     "mutual_matches",
     "nearest",
+    "parallax_split",
+    "path_length",
     "project",
     "reproject_depth",
     "reprojection_error",
+    "rotation_angle_deg",
+    "rpe",
     "splat_depth",
+    "umeyama",
     "unproject",
     "visibility",
 ]

@@ -20,7 +20,7 @@ def directions(rows: Array) -> Array:
     usable = np.isfinite(x).all(axis=-1, keepdims=True) & (x != 0).any(axis=-1, keepdims=True)
     x = np.where(usable, x, np.nan)
     x = x / np.max(np.abs(x), axis=-1, keepdims=True, initial=0, where=usable) if x.size else x
-    return x / np.sqrt(np.sum(x * x, axis=-1, keepdims=True))
+    return np.asarray(x / np.sqrt(np.sum(x * x, axis=-1, keepdims=True)))
 
 
 def cosine_pairs(a: Array, b: Array) -> Any:

@@ -21,7 +21,7 @@ def _distances(a: Array, b: Array, metric: str) -> Array:
     x, y = (directions(a), directions(b)) if metric == "cosine" else (np.float64(a), np.float64(b))
     x = np.where(np.isfinite(x).all(axis=1, keepdims=True), x, np.nan)
     y = np.where(np.isfinite(y).all(axis=1, keepdims=True), y, np.nan)
-    return np.sqrt(np.sum((x[:, None] - y[None]) ** 2, axis=2))
+    return np.asarray(np.sqrt(np.sum((x[:, None] - y[None]) ** 2, axis=2)))
 
 
 def _lowest(values: Array, axis: int) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
@@ -67,11 +67,22 @@ class Plan:
     """Commanded actions in order, and phases over them.
 
     Attributes:
-        name: For example ``worldmark/06`` or ``lrlr``.
-        steps: The actions and their shares.
-        phases: May be empty (WorldMark has none).
-        boundaries: The first frame of each step and the end of the last, where they are known (then shares do not
-            count); ``None`` where they follow from the shares.
+        name: For example ``worldmark/6`` or ``worldmembench/lrlr``.
+        steps: The actions and their shares; at least one.
+        phases: May be empty (WorldMark has none); names are unique.
+        boundaries: The first frame of each step and, where it is known, the end of the last: as the rollout really
+            had them (then shares do not count). ``None`` where they follow from the shares.
+
+    Raises:
+        ArgumentError: No step, a share that is not above 0, a phase that is empty, beyond the steps or named twice,
+            boundaries that are too few, too many or do not increase.
+
+    Example:
+        >>> plan = Plan("there and back", (Step(Action.FORWARD), Step(Action.BACK)))
+        >>> plan.lay(10).steps
+        (Span(start=0, stop=5), Span(start=5, stop=10))
+        >>> plan.realised([0, 6]).lay(10).steps
+        (Span(start=0, stop=6), Span(start=6, stop=10))
     """
 
     name: str
@@ -79,22 +90,62 @@ class Plan:
     phases: tuple[Phase, ...] = ()
     boundaries: tuple[int, ...] | None = None
 
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise bad_value("Plan", "steps", "hold at least one step", "none")
+        for i, step in enumerate(self.steps):
+            if step.share <= 0:
+                raise bad_value("Plan", f"steps[{i}]", "have a share above 0", step.share)
+        names = [phase.name for phase in self.phases]
+        for phase in self.phases:
+            if names.count(phase.name) > 1:
+                raise bad_value("Plan", "phases", "have names of their own", f"{phase.name!r} twice")
+            if not 0 <= phase.first < phase.stop <= len(self.steps):
+                got = f"[{phase.first}, {phase.stop})"
+                raise bad_value("Plan", f"phase {phase.name}", f"cover some of the {len(self.steps)} steps", got)
+        if self.boundaries is not None:
+            _check_boundaries(self.boundaries, len(self.steps))
+
     @property
     def actions(self) -> tuple[Action, ...]:
         return tuple(step.action for step in self.steps)
 
+    def realised(self, boundaries: Sequence[int]) -> Plan:
+        """The same plan with the frames at which its steps really began (and the last one ended, if that is known)."""
+        return replace(self, boundaries=tuple(int(frame) for frame in boundaries))
+
     def lay(self, n_frames: int) -> Laid:
         """The frames of each step and phase in a video of ``n_frames``.
 
+        Without boundaries of its own a step ends at ``floor(n_frames * (sum of shares so far) / (sum of all))``, in
+        exact fractions.
+
         Raises:
-            ArgumentError: The plan's own boundaries end beyond the video.
+            ArgumentError: The plan's own boundaries reach beyond the video, or the video has fewer frames than steps.
         """
-        bounds = self.boundaries or _shared_out([step.share for step in self.steps], n_frames)
-        if bounds[-1] > n_frames:
-            raise bad_value("lay", "plan", f"end within the video's {n_frames} frames", f"frame {bounds[-1]}")
+        if self.boundaries is None:
+            bounds = _shared_out([step.share for step in self.steps], n_frames)
+            if n_frames < len(self.steps):
+                raise bad_value(
+                    "lay", "plan", f"have no more steps than the video's {n_frames} frames", len(self.steps)
+                )
+        else:
+            whole = len(self.boundaries) > len(self.steps)
+            last = self.boundaries[-1] if whole else self.boundaries[-1] + 1
+            if last > n_frames:
+                raise bad_value("lay", "plan", f"end within the video's {n_frames} frames", f"frame {last}")
+            bounds = self.boundaries if whole else (*self.boundaries, n_frames)
         steps = tuple(Span(a, b) for a, b in itertools.pairwise(bounds))
         phases = {phase.name: Span(steps[phase.first].start, steps[phase.stop - 1].stop) for phase in self.phases}
         return Laid(steps, phases)
+
+
+def _check_boundaries(boundaries: Sequence[int], n_steps: int) -> None:
+    if len(boundaries) not in (n_steps, n_steps + 1):
+        wanted = f"be {n_steps} first frames of steps, or these and the end: {n_steps + 1}"
+        raise bad_value("Plan", "boundaries", wanted, f"{len(boundaries)} numbers")
+    if boundaries[0] < 0 or any(b <= a for a, b in itertools.pairwise(boundaries)):
+        raise bad_value("Plan", "boundaries", "increase from 0 or above", list(boundaries))
 
 
 def _shared_out(shares: Sequence[Fraction], n_frames: int) -> tuple[int, ...]:

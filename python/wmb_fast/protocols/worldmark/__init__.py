@@ -1,1 +1,73 @@
 # SPDX-License-Identifier: Apache-2.0
+"""WorldMark: does a video world model follow its commands, and does it remember what it showed?
+
+:func:`needs` says which evidence is wanted, :func:`score` makes records of it, :data:`COLUMNS` and :func:`leaderboard`
+make the published table of the records. Every metric is here as a function of plain arrays, too.
+
+``compat=True`` gives the published evaluator's numbers, its bugs included. The default mends what is known to be wrong:
+
+- time is the rollout's own: its frame rate, and the boundaries of its own segments; the evaluator takes every video
+  to have 16 frames a second and equal segments;
+- Local's sampling step comes from the rollout alone, and is at least a pixel; the evaluator's is the median of
+  whichever videos are scored together (:func:`local_over_set` gives that, once the set is complete);
+- degrees become pixels of the flow's grid, not of the video;
+- without depth, strafing and turning cannot be told apart: their direction metrics are missing, never a silent half;
+- samples that are not finite, no motion and too few samples are reasons, never numbers;
+- nothing is rounded.
+
+Source: WorldMark (arXiv 2604.21686v2) and its evaluator, AlayaLab/WorldMark at 26f33a81.
+"""
+
+from .action import direction_accuracy, direction_purity, motion_stability, response_latency
+from .constants import SEQUENCES
+from .features import Pooled, cosine_distances, pool_tokens
+from .following import ActionMetrics, action_metrics
+from .local import Cuts, cuts_from_logits, equal_motion_frames, local_delta, local_memory, mutation_rate, own_step
+from .measure import Measure
+from .parallax import Split, parallax_frames, parallax_samples, split_segment
+from .report import COLUMNS, best_and_worst, csv_lines, leaderboard
+from .revisit import Reversal, published_bounds, reversals, revisit_frames, revisit_memory
+from .scoring import NAME, local_curves, local_over_set, needs, score
+from .segments import Timeline, is_round_trip, key_of
+
+__all__ = [
+    "COLUMNS",
+    "NAME",
+    "SEQUENCES",
+    "ActionMetrics",
+    "Cuts",
+    "Measure",
+    "Pooled",
+    "Reversal",
+    "Split",
+    "Timeline",
+    "action_metrics",
+    "best_and_worst",
+    "cosine_distances",
+    "csv_lines",
+    "cuts_from_logits",
+    "direction_accuracy",
+    "direction_purity",
+    "equal_motion_frames",
+    "is_round_trip",
+    "key_of",
+    "leaderboard",
+    "local_curves",
+    "local_delta",
+    "local_memory",
+    "local_over_set",
+    "motion_stability",
+    "mutation_rate",
+    "needs",
+    "own_step",
+    "parallax_frames",
+    "parallax_samples",
+    "pool_tokens",
+    "published_bounds",
+    "response_latency",
+    "reversals",
+    "revisit_frames",
+    "revisit_memory",
+    "score",
+    "split_segment",
+]

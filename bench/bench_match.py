@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mutual_matches against faiss, torch, NumPy and NumKong, and against the bare matrix product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import wmb_fast as wmb
+
+from . import _rivals
+from ._harness import Case, Contender
+
+REDUCED = [(1024, 1024, 128), (4096, 4096, 256)]
+FULL = [
+    (1024, 1024, 128),
+    (1024, 1024, 384),
+    (4096, 4096, 128),
+    (4096, 4096, 256),
+    (4096, 4096, 384),
+    (4096, 4096, 768),
+]
+
+
+def cases(full: bool) -> Iterator[Case]:
+    """Unit rows, because the rivals do not normalise: half of b are noisy copies of rows of a."""
+    for n, m, dim in FULL if full else REDUCED:
+        rng = np.random.default_rng(n + dim)
+        a, b = rng.standard_normal((n, dim), dtype=np.float32), rng.standard_normal((m, dim), dtype=np.float32)
+        b[: m // 2] = a[rng.permutation(n)[: m // 2]] + 0.5 * b[: m // 2]
+        a /= np.linalg.norm(a, axis=1, keepdims=True)
+        b /= np.linalg.norm(b, axis=1, keepdims=True)
+        yield from _of(a, b)
+
+
+def _of(a: Any, b: Any) -> Iterator[Case]:
+    name, work = f"{len(a)}x{len(b)}x{a.shape[1]} float32", 2.0 * len(a) * len(b) * a.shape[1]
+    truth = _rivals.numpy_mutual(a.astype(np.float64), b.astype(np.float64))
+    product = np.empty((len(a), len(b)), dtype=np.float32)
+    floor = _rivals.contender("numpy", lambda np: np.matmul(a, b.T, out=product), None, what="sgemm alone")
+    mutual = [
+        Contender("wmb_fast", lambda: _pairs(wmb.mutual_matches(a, b)), _same_as(truth)),
+        *floor,
+        *_rivals.contender("numpy", lambda _: _rivals.numpy_mutual(a, b), _same_as(truth), what="sgemm + argmax"),
+        *_rivals.contender("faiss", lambda faiss: _rivals.faiss_mutual(faiss, a, b), _same_as(truth), what="knn"),
+        *_rivals.contender("numkong", lambda nk: _rivals.numkong_mutual(nk, a, b), _same_as(truth), what="dots_packed"),
+        *_rivals.contender("torch", lambda torch: _rivals.torch_mutual(torch, a, b), _same_as(truth), what="mm + max"),
+    ]
+    yield Case("mutual_matches", name, mutual, work, "GFLOP/s")
+    ratio = [
+        Contender("wmb_fast", lambda: _pairs(wmb.mutual_matches(a, b, ratio=0.8)), _within(truth)),
+        *floor,
+        *_rivals.contender("faiss", lambda faiss: _rivals.faiss_mutual(faiss, a, b, k=2), None, what="knn, 2 nearest"),
+    ]
+    yield Case("mutual_matches ratio", name, ratio, work, "GFLOP/s")
+
+
+def _pairs(matches: Any) -> Any:
+    return np.stack([matches.index_a, matches.index_b], axis=1)
+
+
+def _same_as(truth: Any) -> Callable[[Any], str]:
+    """Equal to the float64 answer but for near-ties: at most one pair in a thousand may differ."""
+    want = {tuple(pair) for pair in truth.tolist()}
+
+    def check(got: Any) -> str:
+        differing = want ^ {tuple(pair) for pair in got.tolist()}
+        return f"{len(differing)} of {len(want)} pairs differ" if len(differing) > len(want) / 1000 else ""
+
+    return check
+
+
+def _within(truth: Any) -> Callable[[Any], str]:
+    """Some of the float64 answer's pairs, near-ties aside."""
+    want = {tuple(pair) for pair in truth.tolist()}
+
+    def check(got: Any) -> str:
+        extra = {tuple(pair) for pair in got.tolist()} - want
+        return f"{len(extra)} pairs are not mutual" if len(extra) > len(want) / 1000 or not len(got) else ""
+
+    return check

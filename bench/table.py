@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the README's table of speeds from a results file: ``python -m bench.table [RESULTS.csv]``."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from ._harness import machine
+
+ROOT = Path(__file__).resolve().parent.parent
+BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+CEILING = "ceiling: "
+
+
+def table(path: Path) -> str:
+    """The one-thread rows of a results file as Markdown: a line a case, rivals by how many times longer they take."""
+    with path.open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["threads"] == "1"]
+    cases: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for row in rows:
+        cases.setdefault((row["op"], row["case"]), []).append(row)
+    lines = ["| Op | Work | Time | Of the ceiling | Rivals' time over ours |", "|---|---|---|---|---|"]
+    for (op, case), sides in cases.items():
+        ours, rivals = sides[0], [side for side in sides[1:] if not side["who"].startswith(CEILING)]
+        cells = [f"`{op}`", case, _seconds(float(ours["median_s"])), _ceiling(ours, sides), _against(rivals)]
+        lines.append("| " + " | ".join(cells) + " |")
+    dates = sorted({row["date"] for row in rows})
+    lines.append(f"\nMeasured {' to '.join(sorted({dates[0], dates[-1]}))} on `{path.stem}`.")
+    return "\n".join(lines)
+
+
+def _seconds(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"
+
+
+def _ceiling(ours: dict[str, str], sides: Iterable[dict[str, str]]) -> str:
+    names = [side["who"].removeprefix(CEILING) for side in sides if side["who"].startswith(CEILING)]
+    return f"{float(ours['ceiling_share']):.0%} of {names[0]}" if names else ""
+
+
+def _against(rivals: Iterable[dict[str, str]]) -> str:
+    return ", ".join(f"{side['who']} {float(side['ratio_to_ours']):.2g}×" for side in rivals)
+
+
+def written(readme: str, block: str) -> str:
+    """The README with the block between its markers."""
+    head, _, rest = readme.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}\n{block}\n{END}{tail}"
+
+
+def main() -> None:
+    results = ROOT / "bench" / "results"
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else results / f"{machine()}.csv"
+    readme = ROOT / "README.md"
+    readme.write_text(written(readme.read_text(), table(path)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bodies of cpu/trajectory_kernels.h, compiled once for each instruction set. No std containers, nothing
+// with external linkage but the one table: WMB_TRAJECTORY_TABLE names it.
+#include "cpu/isa/lanes.h"
+#include "cpu/trajectory_kernels.h"
+
+namespace wmb {
+namespace {
+
+// Sums are closed every so many points, so that their rounding error does not grow with the length.
+constexpr std::size_t kBlock = 1024;
+// How many numbers ahead a pass over memory asks for: beyond the page, where the hardware's own look-ahead
+// ends.
+constexpr std::size_t kAhead = 768;
+
+struct PointLanes {
+  Lanes x, y, z;
+};
+
+inline PointLanes points_at(const double* p) {
+  PointLanes out;
+  load_points(p, out.x, out.y, out.z);
+  return out;
+}
+
+// The last one to three points of a row, about `origin`; lanes beyond them are zero.
+inline PointLanes last_points(const double* p, std::size_t n, const double* origin) {
+  double padded[3 * kLanes];
+  for (int i = 0; i < 3 * kLanes; ++i) padded[i] = i < static_cast<int>(3 * n) ? p[i] : origin[i % 3];
+  return points_at(padded);
+}
+
+// Asks for the line, and the next, that will be read before long. An address beyond the end does no harm.
+inline void fetch(const double* at) {
+  __builtin_prefetch(at, 0, 2);
+  __builtin_prefetch(at + 8, 0, 2);
+}
+
+struct MomentLanes {
+  Lanes x[3], y[3], xx, yy, yx[9];
+};
+
+inline void add_points(MomentLanes& m, const PointLanes& px, const PointLanes& py, const PointLanes& ox,
+                       const PointLanes& oy) {
+  const Lanes x[3] = {px.x - ox.x, px.y - ox.y, px.z - ox.z}, y[3] = {py.x - oy.x, py.y - oy.y, py.z - oy.z};
+  for (int i = 0; i < 3; ++i) {
+    m.x[i] = m.x[i] + x[i];
+    m.y[i] = m.y[i] + y[i];
+    for (int j = 0; j < 3; ++j) m.yx[3 * i + j] = m.yx[3 * i + j] + y[i] * x[j];
+  }
+  m.xx = m.xx + (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+  m.yy = m.yy + (y[0] * y[0] + y[1] * y[1] + y[2] * y[2]);
+}
+
+void moments(const double* x, const double* y, std::size_t n, Moments& out) {
+  out = Moments{};
+  out.weight = static_cast<double>(n);
+  if (n == 0) return;
+  out.origin_x = {x[0], x[1], x[2]};
+  out.origin_y = {y[0], y[1], y[2]};
+  const PointLanes ox{Lanes(x[0]), Lanes(x[1]), Lanes(x[2])}, oy{Lanes(y[0]), Lanes(y[1]), Lanes(y[2])};
+  for (std::size_t begin = 0; begin < n; begin += kBlock) {
+    const std::size_t end = begin + kBlock < n ? begin + kBlock : n;
+    MomentLanes m;
+    std::memset(&m, 0, sizeof m);
+    std::size_t k = begin;
+    for (; k + kLanes <= end; k += kLanes) {
+      fetch(x + 3 * k + kAhead);
+      fetch(y + 3 * k + kAhead);
+      add_points(m, points_at(x + 3 * k), points_at(y + 3 * k), ox, oy);
+    }
+    if (k < end)
+      add_points(m, last_points(x + 3 * k, end - k, x), last_points(y + 3 * k, end - k, y), ox, oy);
+    out.x = {out.x.x + sum_of(m.x[0]), out.x.y + sum_of(m.x[1]), out.x.z + sum_of(m.x[2])};
+    out.y = {out.y.x + sum_of(m.y[0]), out.y.y + sum_of(m.y[1]), out.y.z + sum_of(m.y[2])};
+    out.xx += sum_of(m.xx);
+    out.yy += sum_of(m.yy);
+    for (int i = 0; i < 9; ++i) out.yx.m[i] += sum_of(m.yx[i]);
+  }
+}
+
+inline Lanes gather(const double& a, const double& b, const double& c, const double& d) {
+  return Lanes(Doubles{a, b, c, d});
+}
+
+inline void scatter(const Vec3<Lanes>& v, int lane, Vec3<double>& out) {
+  out = {v.x.v[lane], v.y.v[lane], v.z.v[lane]};
+}
+
+void svd(const Mat3<double> (&matrices)[4], Svd3<double> (&out)[4]) {
+  Mat3<Lanes> packed;
+  for (int i = 0; i < 9; ++i)
+    packed.m[i] = gather(matrices[0].m[i], matrices[1].m[i], matrices[2].m[i], matrices[3].m[i]);
+  const Svd3<Lanes> d = svd3(packed);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    scatter(d.u1, lane, out[lane].u1);
+    scatter(d.u2, lane, out[lane].u2);
+    scatter(d.v1, lane, out[lane].v1);
+    scatter(d.v2, lane, out[lane].v2);
+    out[lane].s1 = d.s1.v[lane];
+    out[lane].s2 = d.s2.v[lane];
+    out[lane].s3 = d.s3.v[lane];
+  }
+}
+
+struct ResidualLanes {
+  Mat3<Lanes> m;
+  Vec3<Lanes> from, to, shift;
+};
+
+inline Vec3<Lanes> spread_out(const Vec3<double>& v) { return {Lanes(v.x), Lanes(v.y), Lanes(v.z)}; }
+
+inline Mat3<Lanes> spread_out(const Mat3<double>& a) {
+  Mat3<Lanes> out;
+  for (int i = 0; i < 9; ++i) out.m[i] = Lanes(a.m[i]);
+  return out;
+}
+
+inline ResidualLanes spread_out(const Residual& r) {
+  return {spread_out(r.m), spread_out(r.from), spread_out(r.to), spread_out(r.shift)};
+}
+
+inline Vec3<Lanes> residual(const ResidualLanes& r, const Vec3<Lanes>& x, const Vec3<Lanes>& y) {
+  return (r.m * (x - r.from) + r.shift) - (y - r.to);
+}
+
+inline void store_some(double* to, const Lanes& values, std::size_t count) {
+  for (std::size_t lane = 0; lane < count && lane < kLanes; ++lane) to[lane] = values.v[lane];
+}
+
+// Squared distances of the four points from k on, of which those from n on are made up.
+inline Lanes squared_distances(const ResidualLanes& r, const double* x, const double* y, std::size_t k,
+                               std::size_t n) {
+  const bool all = k + kLanes <= n;
+  const PointLanes px = all ? points_at(x + 3 * k) : last_points(x + 3 * k, n - k, x);
+  const PointLanes py = all ? points_at(y + 3 * k) : last_points(y + 3 * k, n - k, y);
+  const Vec3<Lanes> e = residual(r, {px.x, px.y, px.z}, {py.x, py.y, py.z});
+  return dot(e, e);
+}
+
+double distances(const double* x, const double* y, std::size_t n, std::size_t n_fit, std::size_t ahead,
+                 const Residual& plain, double* errors) {
+  const ResidualLanes r = spread_out(plain);
+  double total = 0.0;
+  for (std::size_t begin = 0; begin < n; begin += kBlock) {
+    const std::size_t end = begin + kBlock < n ? begin + kBlock : n;
+    Lanes sum(0.0);
+    std::size_t k = begin;
+    for (; k + kLanes <= end && k + kLanes <= n_fit; k += kLanes) {
+      fetch(x + 3 * k + ahead);
+      fetch(y + 3 * k + ahead);
+      const Lanes squared = squared_distances(r, x, y, k, n);
+      sum = sum + squared;
+      if (errors != nullptr) store4(errors + k, square_root(squared).v);
+    }
+    for (; k < end; k += kLanes) {
+      const Lanes squared = squared_distances(r, x, y, k, n);
+      const std::size_t here = end - k < kLanes ? end - k : kLanes;
+      for (std::size_t lane = 0; lane < here && k + lane < n_fit; ++lane) sum.v[lane] += squared.v[lane];
+      if (errors != nullptr) store_some(errors + k, square_root(squared), here);
+    }
+    total += sum_of(sum);
+  }
+  return total;
+}
+
+// Four 4x4 poses into lanes; the last rows are not read.
+template <typename T>
+inline Pose<Lanes> load_poses(const T* a, const T* b, const T* c, const T* d) {
+  Lanes rows[3][4];
+  for (int i = 0; i < 3; ++i)
+    transpose4(load4(a + 4 * i), load4(b + 4 * i), load4(c + 4 * i), load4(d + 4 * i), rows[i]);
+  return {{{rows[0][0], rows[0][1], rows[0][2], rows[1][0], rows[1][1], rows[1][2], rows[2][0], rows[2][1],
+            rows[2][2]}},
+          {rows[0][3], rows[1][3], rows[2][3]}};
+}
+
+// The poses k .. k + 3, of which those from n on repeat the last.
+template <typename T>
+inline Pose<Lanes> load_row(const T* poses, std::size_t k, std::size_t n) {
+  const std::size_t last = n - 1;
+  const std::size_t b = k + 1 < n ? k + 1 : last, c = k + 2 < n ? k + 2 : last, d = k + 3 < n ? k + 3 : last;
+  return load_poses(poses + 16 * k, poses + 16 * b, poses + 16 * c, poses + 16 * d);
+}
+
+template <typename T>
+void pose_errors(const PosePairs<T>& poses, std::size_t n, const Residual& plain,
+                 const Mat3<double>& rotation, Relation relation, bool polish, double* errors) {
+  const ResidualLanes r = spread_out(plain);
+  const Mat3<Lanes> align = spread_out(rotation);
+  for (std::size_t k = 0; k < n; k += kLanes) {
+    const Pose<Lanes> est = load_row(poses.est, k, n), ref = load_row(poses.ref, k, n);
+    const Mat3<Lanes> turned = align * est.r;
+    const Vec3<Lanes> off = residual(r, est.p, ref.p);
+    const Pose<Lanes> e{transposed_times(turned, ref.r), transposed_times(turned, Lanes(-1.0) * off)};
+    store_some(errors + k, error_of(e, relation, polish), n - k);
+  }
+}
+
+template <typename T>
+void step_errors(const PosePairs<T>& poses, const std::int64_t* pairs, std::size_t n,
+                 const StepOptions& options, double* translation, double* rotation, double* extra) {
+  const Lanes scale(options.scale);
+  const Mat3<Lanes> turn = spread_out(options.rotation);
+  for (std::size_t k = 0; k < n; k += kLanes) {
+    std::size_t first[kLanes], second[kLanes];
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const std::size_t pair = k + lane < n ? k + lane : n - 1;
+      first[lane] = 16 * static_cast<std::size_t>(pairs[2 * pair]);
+      second[lane] = 16 * static_cast<std::size_t>(pairs[2 * pair + 1]);
+    }
+    auto at = [&](const T* base, const std::size_t (&index)[kLanes]) {
+      return load_poses(base + index[0], base + index[1], base + index[2], base + index[3]);
+    };
+    const Pose<Lanes> est_i = at(poses.est, first), est_j = at(poses.est, second);
+    const Pose<Lanes> ref_i = at(poses.ref, first), ref_j = at(poses.ref, second);
+    Pose<Lanes> est = relative(est_i, est_j);
+    const Pose<Lanes> ref = relative(ref_i, ref_j);
+    est.p = scale * est.p;
+    const Pose<Lanes> e = relative(ref, est);
+    const std::size_t here = n - k;
+    const Lanes off =
+        options.world ? norm(scale * (turn * (est_j.p - est_i.p)) - (ref_j.p - ref_i.p)) : norm(e.p);
+    store_some(translation + k, off, here);
+    store_some(rotation + k, error_of(e, Relation::rotation_deg, options.polish), here);
+    if (!options.has_extra) continue;
+    // Lengths of steps are taken in the world's frame: there no rotation's rounding enters.
+    const Lanes est_step = scale * norm(est_j.p - est_i.p), ref_step = norm(ref_j.p - ref_i.p);
+    Lanes value;
+    if (options.extra == Relation::point_distance)
+      value = distance_error(est_step, ref_step);
+    else if (options.extra == Relation::point_distance_error_ratio)
+      value = distance_error_percent(est_step, ref_step);
+    else
+      value = error_of(e, options.extra, options.polish);
+    store_some(extra + k, value, here);
+  }
+}
+
+void sums(const double* e, std::size_t n, double (&out)[4]) {
+  out[0] = out[1] = 0.0;
+  out[2] = out[3] = n > 0 ? e[0] : 0.0;
+  Lanes least(out[2]), largest(out[3]);
+  for (std::size_t begin = 0; begin < n; begin += kBlock) {
+    const std::size_t end = begin + kBlock < n ? begin + kBlock : n;
+    Lanes sum(0.0), square(0.0);
+    std::size_t k = begin;
+    for (; k + kLanes <= end; k += kLanes) {
+      const Lanes v(load4(e + k));
+      sum = sum + v;
+      square = square + v * v;
+      least = select(v < least, v, least);
+      largest = select(v > largest, v, largest);
+    }
+    for (int lane = 0; k < end; ++k, ++lane) {
+      sum.v[lane] += e[k];
+      square.v[lane] += e[k] * e[k];
+      least.v[lane] = e[k] < least.v[lane] ? e[k] : least.v[lane];
+      largest.v[lane] = e[k] > largest.v[lane] ? e[k] : largest.v[lane];
+    }
+    out[0] += sum_of(sum);
+    out[1] += sum_of(square);
+  }
+  for (int lane = 0; lane < kLanes; ++lane) {
+    out[2] = least.v[lane] < out[2] ? least.v[lane] : out[2];
+    out[3] = largest.v[lane] > out[3] ? largest.v[lane] : out[3];
+  }
+}
+
+double squares_about(const double* e, std::size_t n, double about) {
+  const Lanes centre(about);
+  double total = 0.0;
+  for (std::size_t begin = 0; begin < n; begin += kBlock) {
+    const std::size_t end = begin + kBlock < n ? begin + kBlock : n;
+    Lanes sum(0.0);
+    std::size_t k = begin;
+    for (; k + kLanes <= end; k += kLanes) {
+      const Lanes d = Lanes(load4(e + k)) - centre;
+      sum = sum + d * d;
+    }
+    for (int lane = 0; k < end; ++k, ++lane) sum.v[lane] += (e[k] - about) * (e[k] - about);
+    total += sum_of(sum);
+  }
+  return total;
+}
+
+std::size_t count_below(const double* e, std::size_t n, double pivot) {
+  const Lanes limit(pivot);
+  Mask counts = {0, 0, 0, 0};
+  std::size_t k = 0;
+  for (; k + kLanes <= n; k += kLanes) counts -= Lanes(load4(e + k)) < limit;  // true is -1
+  std::size_t count = static_cast<std::size_t>((counts[0] + counts[1]) + (counts[2] + counts[3]));
+  for (; k < n; ++k) count += e[k] < pivot;
+  return count;
+}
+
+std::size_t keep_between(const double* e, std::size_t n, double low, double high, double* out) {
+  std::size_t count = 0, k = 0;
+  // Written in any case, and written over unless it counts: no branch to guess wrong.
+  auto keep = [&](double v) {
+    out[count] = v;
+    count += (low <= v) & (v < high);
+  };
+  const Lanes least(low), limit(high);
+  constexpr std::size_t kAtOnce = 4 * kLanes;
+  for (; k + kAtOnce <= n; k += kAtOnce) {
+    Mask any = {0, 0, 0, 0};
+    for (std::size_t i = k; i < k + kAtOnce; i += kLanes) {
+      const Doubles v = load4(e + i);
+      any |= (v >= least.v) & (v < limit.v);
+    }
+    if ((any[0] | any[1] | any[2] | any[3]) == 0) continue;
+    for (std::size_t i = k; i < k + kAtOnce; ++i) keep(e[i]);
+  }
+  for (; k < n; ++k) keep(e[k]);
+  return count;
+}
+
+template <typename T>
+void deviations(const T* poses, std::size_t n, double* out) {
+  const Lanes zero(0.0), one(1.0), loose(1e-12);
+  for (std::size_t k = 0; k < n; k += kLanes) {
+    const T* at[kLanes];
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      at[lane] = poses + 16 * (k + lane < n ? k + lane : n - 1);
+    const Pose<Lanes> p = load_poses(at[0], at[1], at[2], at[3]);
+    Lanes last[4];
+    transpose4(load4(at[0] + 12), load4(at[1] + 12), load4(at[2] + 12), load4(at[3] + 12), last);
+    const Vec3<Lanes> first = row(p.r, 0), second = row(p.r, 1), third = row(p.r, 2);
+    Lanes deviation = orthogonality_deviation(p.r);
+    deviation = select(dot(cross(first, second), third) < zero, Lanes(-1.0), deviation);
+    const Lanes corner = last[3] - one;
+    const Lanes off = last[0] * last[0] + last[1] * last[1] + last[2] * last[2] + corner * corner;
+    deviation = select(off > loose, Lanes(-2.0), deviation);
+    // x - x is zero or NaN.
+    Lanes finite = (p.p.x - p.p.x) + (p.p.y - p.p.y) + (p.p.z - p.p.z);
+    for (int i = 0; i < 9; ++i) finite = finite + (p.r.m[i] - p.r.m[i]);
+    store_some(out + k, deviation + finite, n - k);
+  }
+}
+
+}  // namespace
+
+extern const TrajectoryKernels WMB_TRAJECTORY_TABLE = {
+    moments,
+    svd,
+    distances,
+    pose_errors<double>,
+    pose_errors<float>,
+    step_errors<double>,
+    step_errors<float>,
+    sums,
+    squares_about,
+    count_below,
+    keep_between,
+    deviations<double>,
+    deviations<float>,
+};
+
+}  // namespace wmb

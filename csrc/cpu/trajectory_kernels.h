@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner loops of the trajectory ops, in as many compilations as there are instruction sets worth having.
+// All give the same bits: four fixed lanes, no fused multiply-add, sums in a fixed order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/align.h"
+#include "core/rpe.h"
+
+namespace wmb {
+
+// Where a kernel finds the poses of one trajectory: 4x4, row-major, all of one type.
+template <typename T>
+struct PosePairs {
+  const T* est;
+  const T* ref;
+};
+
+// How two poses of the estimate are compared with two of the reference.
+struct StepOptions {
+  double scale;           // of the estimate
+  Mat3<double> rotation;  // of the estimate; used in the world's frame alone, where it does not cancel
+  bool world;
+  bool polish;
+  bool has_extra;
+  Relation extra;
+};
+
+struct TrajectoryKernels {
+  // Sums over n points about the first of them.
+  void (*moments)(const double* x, const double* y, std::size_t n, Moments& out);
+  // Four decompositions at once.
+  void (*svd)(const Mat3<double> (&matrices)[4], Svd3<double> (&out)[4]);
+  // |e| of n points, and the sum of the squares over the first n_fit of them; `errors` may be null. What will
+  // be read soon after lies `ahead` numbers further on.
+  double (*distances)(const double* x, const double* y, std::size_t n, std::size_t n_fit, std::size_t ahead,
+                      const Residual& r, double* errors);
+  // Absolute errors of n poses.
+  void (*pose_errors)(const PosePairs<double>& poses, std::size_t n, const Residual& r,
+                      const Mat3<double>& rotation, Relation relation, bool polish, double* errors);
+  void (*pose_errors_f32)(const PosePairs<float>& poses, std::size_t n, const Residual& r,
+                          const Mat3<double>& rotation, Relation relation, bool polish, double* errors);
+  // Relative errors of n pairs of poses: translation, rotation in degrees, and `extra` where asked for.
+  void (*step_errors)(const PosePairs<double>& poses, const std::int64_t* pairs, std::size_t n,
+                      const StepOptions& options, double* translation, double* rotation, double* extra);
+  void (*step_errors_f32)(const PosePairs<float>& poses, const std::int64_t* pairs, std::size_t n,
+                          const StepOptions& options, double* translation, double* rotation, double* extra);
+  // Of n numbers: the sum, the sum of squares, the least and the largest; and the sum of squares about a
+  // number.
+  void (*sums)(const double* e, std::size_t n, double (&out)[4]);
+  double (*squares_about)(const double* e, std::size_t n, double about);
+  // How many of n numbers are below a pivot; and, in order, those that are at least `low` and below `high`;
+  // `out` has room for n + 1.
+  std::size_t (*count_below)(const double* e, std::size_t n, double pivot);
+  std::size_t (*keep_between)(const double* e, std::size_t n, double low, double high, double* out);
+  // max |R'R - I| of n poses; NaN where an entry is not finite, -1 where the determinant is negative, -2
+  // where the last row is not 0 0 0 1.
+  void (*deviations)(const double* poses, std::size_t n, double* out);
+  void (*deviations_f32)(const float* poses, std::size_t n, double* out);
+};
+
+// Those of the SIMD level in force (cpu/simd.h).
+const TrajectoryKernels& trajectory_kernels();
+
+extern const TrajectoryKernels kBaseTrajectoryKernels;
+extern const TrajectoryKernels kAvx2TrajectoryKernels;  // x86-64 alone
+
+}  // namespace wmb

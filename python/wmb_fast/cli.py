@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``wmb-fast``: its exit codes, and how it says what is wrong with a call.
+
+0: done. 1: something could not be scored; what and why is printed, the rest is written. 2: the call was wrong; one
+sentence on stderr. 130: interrupted; what is finished is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from ._walls.errors import WmbError
+from ._walls.ext import optional
+
+WRONG_CALL, INTERRUPTED = 2, 130  # 0 and 1 are what commands return
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command line and leaves with its exit code."""
+    sys.exit(answer(sys.argv[1:] if arguments is None else list(arguments)))
+
+
+def answer(arguments: list[str]) -> int:
+    """Runs one call and returns its exit code."""
+    try:
+        for package in ("typer", "rich"):
+            optional(package, "score", "wmb-fast")
+        from .commands import app
+
+        return int(app(args=arguments, prog_name="wmb-fast", standalone_mode=False) or 0)
+    except WmbError as error:
+        return _wrong(str(error))
+    except KeyboardInterrupt:
+        print("wmb-fast: interrupted; the same command goes on from what is finished.", file=sys.stderr, flush=True)
+        os._exit(INTERRUPTED)  # threads that are decoding or waiting for a solver would keep the process for minutes
+    except Exception as error:
+        # What typer raises about arguments has a message of its own; its class moved between versions.
+        if hasattr(error, "format_message"):
+            return _wrong(f"wmb-fast: {error.format_message()}")
+        raise
+
+
+def _wrong(sentence: str) -> int:
+    print(" ".join(sentence.split()), file=sys.stderr)
+    return WRONG_CALL

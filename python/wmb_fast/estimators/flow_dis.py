@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flow on WorldMark's grid by dense inverse search, reduced to the two channels that its action metrics read.
+
+A frame is resized to 640x432 (OpenCV's bilinear, no antialiasing, as the published evaluator does); for SANA-WM, whose
+rollouts carry a key display, the lower left rectangle is painted grey. The flow runs from frame i to frame i + 2.
+
+The preset is MEDIUM without its variational refinement. On 88 known warps of real frames (shifts of 0.7 to 25 px, zooms
+of 0.3 to 6 %) the mean channels are as near the truth with it as without (RMS error, relative to the motion: 3.2 % and
+5.3 % with, 3.0 % and 5.1 % without; preset FAST 6.2 % and 5.3 %): what refinement changes is local, and averages out.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from ..ops.flow import flow_channels
+from .opencv import opencv
+from .registry import Frame, Settings
+
+VERSION = 1
+_WHO = "opencv-dis"
+
+# The bottom 18 % of rows, the left 22 % of columns. The published evaluator knows the model by the first name.
+HUD = (0.18, 0.22)
+HUD_MODELS = ("SANA-WM-streaming", "SANA-WM")
+HUD_GREY = 128
+
+
+def settings(model: str | None) -> Settings:
+    """The grid, the stride, the search; and the painted rectangle, for the models that have one."""
+    return {
+        "grid": [640, 432],
+        "stride": 2,
+        "preset": "medium",
+        "refinement_iterations": 0,
+        "hud": list(HUD) if model in HUD_MODELS else None,
+    }
+
+
+def start(settings: Settings) -> FlowByDis:
+    return FlowByDis(settings)
+
+
+class FlowByDis:
+    """Holds the last ``stride`` frames in grey, nothing else of the clip."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._cv2 = opencv(_WHO)
+        self._search = self._cv2.DISOpticalFlow_create(self._cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
+        self._search.setVariationalRefinementIterations(settings["refinement_iterations"])
+        self._grid = tuple(settings["grid"])
+        self._stride = int(settings["stride"])
+        self._hud = settings["hud"]
+        self._behind: deque[Frame] = deque(maxlen=self._stride)
+        self._horizontal: list[float] = []
+        self._radial: list[float] = []
+
+    def feed(self, index: int, frame: Frame) -> None:
+        grey = self._prepared(frame)
+        if len(self._behind) == self._stride:
+            channels = flow_channels(self._search.calc(self._behind[0], grey, None))
+            self._horizontal.append(float(channels.horizontal))
+            self._radial.append(float(channels.radial))
+        self._behind.append(grey)
+
+    def finish(self) -> dict[str, Any]:
+        return {
+            "horizontal": np.array(self._horizontal, dtype=np.float64),
+            "radial": np.array(self._radial, dtype=np.float64),
+            "stride": self._stride,
+            "grid": self._grid,
+        }
+
+    def _prepared(self, frame: Frame) -> Frame:
+        width, height = self._grid
+        small = self._cv2.resize(frame, (width, height), interpolation=self._cv2.INTER_LINEAR)
+        if self._hud is not None:
+            rows, columns = self._hud
+            small[int(height * (1 - rows)) :, : int(width * columns)] = HUD_GREY
+        grey: Frame = self._cv2.cvtColor(small, self._cv2.COLOR_RGB2GRAY)
+        return grey

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a rollout to its evidence: what protocols need, made once.
+
+Protocols are asked for their needs again and again, for a need may follow from what is known by then. In a round all
+channels that are not known yet are made together, in one pass over the video; what has been made before comes from the
+cache, and when all of it does, the video is not decoded at all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from .._walls.errors import FileFormatError
+from ..estimators.registry import ABSENT, BUILTIN, Consumer, Frame, why_absent
+from ..protocols.evidence import Channel, Evidence, Maker, Need
+from ..rollout.discover import Rollout
+from ..rollout.plan import Facts
+from ..rollout.video import open_video
+from . import external as handed_in
+from .store import Key, Store
+
+
+class Asks(Protocol):
+    """What the evidence maker wants of a protocol: what it needs, given what is known."""
+
+    def needs(self, evidence: Evidence, *, compat: bool = False) -> list[Need]: ...
+
+
+Wanted = Mapping[str, tuple[int, ...] | None]
+
+
+def gather(
+    rollout: Rollout,
+    protocols: Sequence[Asks],
+    *,
+    store: Store,
+    compat: bool = False,
+    external: str | os.PathLike[str] | None = None,
+) -> Evidence:
+    """Everything that some protocols need to know of a rollout.
+
+    May be called from many threads and processes at once, with one store.
+
+    Args:
+        rollout: Its video is opened, and decoded where the cache does not hold all that is asked for.
+        protocols: Modules with ``needs(evidence, *, compat)``. Frames that several ask for are united.
+        store: Where evidence is kept.
+        compat: Handed on to the protocols.
+        external: A folder of channels that the user hands in, see :mod:`.external`; channels beside the video are found
+            without it.
+
+    Returns:
+        The evidence. A channel that no estimator makes, or whose estimator failed, stands in ``missing`` with the
+        reason (``estimator error: …``); the others are there. ``notes`` tells of cache entries that were damaged, and
+        made again.
+
+    Raises:
+        FileFormatError: The video cannot be read.
+        ArgumentError: The store can no longer be written.
+    """
+    desk = _Desk(rollout, store, external)
+    while wanted := desk.unmet(
+        [need for protocol in protocols for need in protocol.needs(desk.evidence, compat=compat)]
+    ):
+        desk.make(wanted)
+    return desk.evidence
+
+
+@dataclass
+class _Job:
+    """One estimator at work in a pass."""
+
+    key: Key
+    maker: Maker
+    consumer: Consumer
+    frames: frozenset[int] | None
+
+    def feed(self, index: int, frame: Frame) -> None:
+        if self.frames is None or index in self.frames:
+            self.consumer.feed(index, frame)
+
+
+class _Desk:
+    """What is known of one rollout so far."""
+
+    def __init__(self, rollout: Rollout, store: Store, external: str | os.PathLike[str] | None) -> None:
+        self._rollout, self._store = rollout, store
+        self._video = open_video(rollout.video_path, fps=rollout.fps)
+        self._channels: dict[str, Channel] = {}
+        self._covered: dict[str, tuple[int, ...] | None] = {}
+        self._missing = dict(ABSENT)
+        self._notes: list[str] = []
+        self._known = self._facts()
+        self._notes.extend(self._known["notes"])
+        for channel in handed_in.REQUIRED:
+            self._take_in(channel, external)
+
+    @property
+    def evidence(self) -> Evidence:
+        """All that is known by now."""
+        rollout, known = self._rollout, self._known
+        facts = Facts(
+            rollout=rollout.id,
+            model=rollout.model,
+            case=rollout.case,
+            plan=rollout.plan,
+            n_frames=known["n_frames"],
+            fps=known["fps"],
+            width=known["width"],
+            height=known["height"],
+        )
+        provenance = {
+            "video_sha256": self._video.sha256,
+            "decoder": self._video.decoder,
+            "truncated": known["truncated"],
+            "notes": list(known["notes"]),
+        }
+        return Evidence(facts, dict(self._channels), dict(self._missing), provenance, tuple(self._notes))
+
+    def unmet(self, needs: Sequence[Need]) -> Wanted:
+        """The channels to be made, with the frames of all needs together; ``None`` for every frame."""
+        wanted: dict[str, tuple[int, ...] | None] = {}
+        for need in needs:
+            channel, frames = need.channel, self._within(need)
+            if channel in self._missing or self._covers(channel, frames):
+                continue
+            before = wanted[channel] if channel in wanted else self._covered.get(channel, ())
+            wanted[channel] = None if frames is None or before is None else tuple(sorted({*before, *frames}))
+        return wanted
+
+    def make(self, wanted: Wanted) -> None:
+        """Makes channels, or finds them in the cache, or learns why they cannot be made."""
+        jobs = []
+        for channel, frames in wanted.items():
+            job = self._begun(channel, frames)
+            if job is not None:
+                jobs.append(job)
+        self._run(jobs)
+
+    def _facts(self) -> dict[str, Any]:
+        key = Key(self._video.sha256, self._video.decoder, "facts", f"fps={self._rollout.fps}")
+        known = self._cached(key)
+        if known is None:
+            video = self._video
+            known = {
+                "n_frames": video.n_frames,
+                "fps": video.fps,
+                "width": video.width,
+                "height": video.height,
+                "truncated": video.truncated,
+                "notes": video.notes,
+            }
+            self._store.put(key, known)
+        return known
+
+    def _cached(self, key: Key) -> dict[str, Any] | None:
+        values, damage = self._store.get(key)
+        if damage:
+            self._notes.append(damage)
+        return values
+
+    def _take_in(self, channel: str, folder: str | os.PathLike[str] | None) -> None:
+        path = handed_in.find(self._rollout.video_path, self._rollout.id, channel, folder)
+        if path is None:
+            return
+        try:
+            self._know(channel, handed_in.read(path, channel, self._known["n_frames"]), None)
+        except (FileFormatError, OSError) as error:
+            self._missing[channel] = str(error)
+            return
+        if "mean" in self._channels[channel].values:
+            self._covered[channel] = tuple(self._channels[channel].values["frames"].tolist())
+
+    def _know(self, channel: str, found: Channel, frames: tuple[int, ...] | None) -> None:
+        self._channels[channel] = found
+        self._covered[channel] = frames
+        self._missing.pop(channel, None)
+
+    def _within(self, need: Need) -> tuple[int, ...] | None:
+        """The frames of a need that the video has; of a channel that needs all frames, all."""
+        if need.frames is None or (need.channel in BUILTIN and not BUILTIN[need.channel].by_frame):
+            return None
+        return tuple(frame for frame in need.frames if 0 <= frame < self._known["n_frames"])
+
+    def _covers(self, channel: str, frames: tuple[int, ...] | None) -> bool:
+        if channel not in self._covered:
+            return False
+        have = self._covered[channel]
+        return have is None or (set(range(self._known["n_frames"]) if frames is None else frames) <= set(have))
+
+    def _begun(self, channel: str, frames: tuple[int, ...] | None) -> _Job | None:
+        if channel in self._channels and self._channels[channel].maker.tier == "external":
+            lacking = sorted(set(frames or range(self._known["n_frames"])) - set(self._covered[channel] or ()))
+            del self._channels[channel], self._covered[channel]
+            self._missing[channel] = f"the external {channel} lack {len(lacking)} frames, the first is {lacking[0]}"
+            return None
+        if channel not in BUILTIN:
+            self._missing[channel] = why_absent(channel)
+            return None
+        estimator = BUILTIN[channel]
+        try:
+            settings = estimator.settings(self._rollout.model)
+            maker = Maker(channel, estimator.id, estimator.tier, estimator.fingerprint(settings))
+            key = Key(self._video.sha256, self._video.decoder, channel, maker.fingerprint, frames)
+            values = self._cached(key)
+            if values is None:
+                return _Job(key, maker, estimator.start(settings), None if frames is None else frozenset(frames))
+        except Exception as error:
+            self._failed(channel, error)
+            return None
+        self._know(channel, Channel(values, maker), frames)
+        return None
+
+    def _run(self, jobs: list[_Job]) -> None:
+        """One pass over the video feeds all jobs; one that fails leaves the others alone."""
+        for index, frame in self._pictures(jobs):
+            frame.flags.writeable = False
+            for job in list(jobs):
+                try:
+                    job.feed(index, frame)
+                except Exception as error:
+                    self._failed(job.key.channel, error)
+                    jobs.remove(job)
+            if not jobs:
+                return
+        for job in jobs:
+            try:
+                values = job.consumer.finish()
+            except Exception as error:
+                self._failed(job.key.channel, error)
+                continue
+            self._store.put(job.key, values)
+            self._know(job.key.channel, Channel(values, job.maker), job.key.frames)
+
+    def _pictures(self, jobs: Sequence[_Job]) -> Iterator[tuple[int, Frame]]:
+        if not jobs:
+            return iter(())
+        frames = [job.frames for job in jobs]
+        if None in frames:
+            return enumerate(self._video.frames())
+        return self._video.some(sorted(set().union(*(some for some in frames if some is not None))))
+
+    def _failed(self, channel: str, error: Exception) -> None:
+        self._channels.pop(channel, None)
+        self._missing[channel] = f"estimator error: {type(error).__name__}: {error}"

@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Alignment of trajectories, and absolute errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .. import reference as readable
+from .._walls.arrays import Array, ArrayLike
+from .._walls.checks import integer, one_of
+from .._walls.dispatch import declare, pick
+from .._walls.errors import bad_value
+from .._walls.ext import core
+from .._walls.records import code
+from ._trajectory import (
+    FIT_ROW,
+    POINTS,
+    POSES,
+    STATISTICS_ROW,
+    Alignment,
+    Batch,
+    ErrorStats,
+    Sim3,
+    Trajectories,
+    alignment_of,
+    batch_of,
+    refuse,
+    sim3_of,
+    stats_of,
+)
+
+_POINTS_ALONE, _POSES_ALONE, _EITHER = (POINTS,), (POSES,), (POSES, POINTS)
+ALIGNMENTS = ("sim3", "se3", "scale", "origin", "none")  # csrc/cpu/trajectories.h
+RELATIONS = (  # csrc/core/rpe.h
+    "translation",
+    "rotation_deg",
+    "rotation_rad",
+    "rotation_part",
+    "full",
+    "point_distance",
+    "point_distance_error_ratio",
+)
+
+
+def umeyama(
+    source: Trajectories,
+    target: Trajectories,
+    *,
+    weights: Trajectories | None = None,
+    mask: Trajectories | None = None,
+    with_scale: bool = True,
+    lengths: ArrayLike | Sequence[int] | None = None,
+    backend: str = "auto",
+) -> Sim3:
+    """The similarity transform that takes source points to target points with least squares.
+
+    ``target[i] ~ scale * rotation @ source[i] + translation``, minimising the (weighted) sum of squared distances.
+
+    Args:
+        source: (..., N, 3) points, float32 or float64, any unit; or a list of (N_i, 3).
+        target: The same shape and dtype: where each point should go.
+        weights: (..., N) at least 0; a point of weight 0 does not count.
+        mask: (..., N) bool, True = use. Points that are not finite are left out in any case.
+        with_scale: False for a rigid transform; ``scale`` is then 1.
+        lengths: (...) points of each item of a padded array; the rest is not read.
+        backend: ``auto``, ``cpu`` or ``reference``.
+
+    Returns:
+        ``rotation`` (..., 3, 3) of determinant +1 also for mirrored points, ``translation`` (..., 3), ``scale``,
+        ``rmse``, ``rank`` and ``status`` (...). Degenerate items are reported, never raised:
+
+        - points on a line (rank 1): the rotation that turns the line by the least angle, degenerate;
+        - mirrored points whose mirror could as well be another: degenerate;
+        - one point, or a source that stands still: rotation, translation and scale NaN, missing;
+        - a target that stands still, or points that do not vary together: identity rotation, degenerate;
+        - extents below 1000 floating-point steps of the coordinates: degenerate, the digits are lost already;
+        - no point at all: missing.
+
+    Raises:
+        ArgumentError: Shapes that do not agree, N = 0, lengths beyond N, a weight below 0 or not finite.
+        ArgumentTypeError: Something that is not an array, or of another dtype.
+
+    Numerics:
+        Sums in float64 about the first point, so offsets cost nothing and units do not matter; a Jacobi decomposition
+        with a fixed number of sweeps; the rank is relative (1e-12 of the largest singular value of the covariance).
+        The same bits for any number of threads, batch and SIMD level. Coordinates up to 1e150.
+
+    Source:
+        Umeyama, "Least-squares estimation of transformation parameters between two point patterns", IEEE PAMI 13(4),
+        1991, eq. 34-43.
+
+    Example:
+        >>> import numpy as np
+        >>> import wmb_fast as wmb
+        >>> source = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        >>> target = 2 * source[:, [1, 2, 0]] + [5, 6, 7]
+        >>> fit = wmb.umeyama(source, target)
+        >>> round(float(fit.scale), 12), fit.translation.round(12).tolist(), int(fit.rank)
+        (2.0, [5.0, 6.0, 7.0], 3)
+    """
+    batch = batch_of("umeyama", {"source": source, "target": target}, _POINTS_ALONE, mask, lengths, weights)
+    fits = np.empty((batch.n, FIT_ROW))
+    x, y, w = batch.data["source"], batch.data["target"], batch.data.get("weights")
+    if w is not None:
+        w = w.astype(np.float64, copy=False)
+        if not (np.isfinite(w) & (w >= 0)).all():
+            raise bad_value("umeyama", "weights", "be finite and at least 0", f"{w[~(w >= 0) | np.isinf(w)][0]}")
+    if pick("umeyama", backend, batch.call.device) == "reference":
+        for i in range(batch.n):
+            (a, b), use = batch.item(i)
+            begin = int(batch.begins()[i])
+            own = None if w is None else w[begin : begin + len(a)]
+            fits[i] = fit_row(readable.umeyama(a, b, weights=own, mask=use, with_scale=with_scale))
+    else:
+        core.umeyama(x, y, *batch.layout(), w, bool(with_scale), fits.reshape(-1))
+    return sim3_of(batch, fits)
+
+
+def align_trajectory(
+    estimate: Trajectories,
+    reference: Trajectories,
+    *,
+    mode: str = "sim3",
+    n_align: int | None = None,
+    mask: Trajectories | None = None,
+    lengths: ArrayLike | Sequence[int] | None = None,
+    backend: str = "auto",
+) -> Alignment:
+    """Moves an estimated trajectory onto its reference.
+
+    A pose ``[R | p]`` becomes ``[rotation R | scale rotation p + translation]``.
+
+    Args:
+        estimate: (..., N, 4, 4) poses, camera to world, or (..., N, 3) positions; or a list. float32 or float64.
+        reference: The same shape and dtype, pose by pose.
+        mode: ``sim3``, ``se3`` (without scale), ``scale`` (the scale of the Sim(3) fit, applied to positions alone),
+            ``origin`` (the first pose that counts onto the reference's; needs poses), ``none``.
+        n_align: Fit on the first so many poses only; all are moved.
+        mask: (..., N) bool, True = use for the fit. Poses that are not finite are left out in any case.
+        lengths: (...) poses of each item of a padded array.
+        backend: ``auto``, ``cpu`` or ``reference``.
+
+    Returns:
+        ``poses`` in the estimate's form (NaN beyond ``lengths``), ``sim3`` as :func:`umeyama` gives it, ``status``.
+        Degenerate where the fit is. Then positions still go to where the determined part takes them (the line onto the
+        line, a point onto the centroid), and orientations are NaN under ``sim3`` and ``se3``, because nothing
+        determines them.
+
+    Raises:
+        ArgumentError: Shapes that do not agree, an unknown mode, ``origin`` without poses, a matrix that is no pose
+            (last row not 0 0 0 1, determinant -1, or max |R'R - I| above 0.1).
+        ArgumentTypeError: Something that is not an array, or of another dtype.
+
+    Numerics:
+        As :func:`umeyama`. Rotations within 1e-5 of SO(3) are used as they are, within 0.1 replaced by the nearest.
+
+    Source:
+        Zhang and Scaramuzza, "A tutorial on quantitative trajectory evaluation", IROS 2018, section III.
+
+    Example:
+        >>> import numpy as np
+        >>> import wmb_fast as wmb
+        >>> reference = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]])
+        >>> wmb.align_trajectory(3 * reference + 7, reference).poses.round(9).tolist()[3]
+        [1.0, 1.0, 1.0]
+    """
+    one_of("align_trajectory", "mode", mode, ALIGNMENTS)
+    batch = _poses_or_points("align_trajectory", estimate, reference, mask, lengths, mode == "origin")
+    aligned = np.full(batch.data["estimate"].size, np.nan)
+    fits = np.empty((batch.n, FIT_ROW))
+    n_fit = _n_align("align_trajectory", n_align)
+    width = batch.width
+    if pick("align_trajectory", backend, batch.call.device) == "reference":
+        for i in range(batch.n):
+            (a, b), use = batch.item(i)
+            done = readable.align_trajectory(a, b, mode=mode, n_align=n_align, mask=use)
+            begin = width * int(batch.begins()[i])
+            aligned[begin : begin + a.size] = done.poses.reshape(-1)
+            fits[i] = fit_row(done.sim3)
+    else:
+        pair = batch.data["estimate"], batch.data["reference"]
+        how = ALIGNMENTS.index(mode), n_fit, aligned, fits.reshape(-1)
+        refuse(batch, core.align_trajectory(*pair, width, *batch.layout(), *how))
+    return alignment_of(batch, sim3_of(batch, fits), batch.per_pose(aligned, batch.tail))
+
+
+def ape(
+    estimate: Trajectories,
+    reference: Trajectories,
+    *,
+    align: str = "sim3",
+    relation: str = "translation",
+    n_align: int | None = None,
+    mask: Trajectories | None = None,
+    lengths: ArrayLike | Sequence[int] | None = None,
+    backend: str = "auto",
+) -> ErrorStats:
+    """Absolute pose errors of an estimated trajectory, after an alignment, and their statistics.
+
+    The error of a pose is a statistic of ``E = aligned^-1 reference``.
+
+    Args:
+        estimate: (..., N, 4, 4) poses, camera to world, or (..., N, 3) positions where the relation needs no more; or a
+            list. float32 or float64.
+        reference: The same shape and dtype, pose by pose.
+        align: ``sim3``, ``se3``, ``scale``, ``origin`` or ``none``, as in :func:`align_trajectory`. evo's default is
+            ``none``.
+        relation: ``translation`` (distance of the positions; ``point_distance`` is the same), ``rotation_deg``,
+            ``rotation_rad``, ``rotation_part`` (Frobenius norm of R - I) or ``full`` (of E - I).
+            ``point_distance_error_ratio`` compares steps and exists for :func:`rpe` alone.
+        n_align: Fit on the first so many poses only; the errors are those of all.
+        mask: (..., N) bool, True = use. Poses that are not finite are left out in any case.
+        lengths: (...) poses of each item of a padded array.
+        backend: ``auto``, ``cpu`` or ``reference``.
+
+    Returns:
+        ``rmse mean median std min max sse`` (...), ``errors`` (..., N) with NaN where a pose does not count, ``n`` how
+        many do, ``alignment`` (without poses), ``deviation``, ``status``. Degenerate where the alignment is: the errors
+        are those after its determined part. Missing, with NaN, where no pose counts, or where the relation needs an
+        orientation that the alignment leaves open (a straight line under ``sim3``).
+
+    Raises:
+        ArgumentError: Shapes that do not agree, N = 0, an unknown relation or alignment, positions where poses are
+            needed, a matrix that is no pose.
+        ArgumentTypeError: Something that is not an array, or of another dtype.
+
+    Numerics:
+        float64 throughout, rounded once to the estimate's dtype. Angles by atan2, right from 0 to 180 degrees. The
+        same bits for any number of threads, batch and SIMD level.
+
+    Source:
+        Sturm et al., "A benchmark for the evaluation of RGB-D SLAM systems", IROS 2012, section IV; relations as in
+        evo, https://github.com/MichaelGrupp/evo.
+
+    Example:
+        >>> import numpy as np
+        >>> import wmb_fast as wmb
+        >>> reference = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]])
+        >>> estimate = 2 * reference
+        >>> float(wmb.ape(estimate, reference).rmse) < 1e-12
+        True
+        >>> wmb.ape(estimate, reference, align="none").errors.round(3).tolist()
+        [0.0, 1.0, 1.414, 1.732]
+    """
+    return _absolute("ape", estimate, reference, align, relation, n_align, mask, lengths, backend)
+
+
+def ate(
+    estimate: Trajectories,
+    reference: Trajectories,
+    *,
+    align: str = "sim3",
+    mask: Trajectories | None = None,
+    lengths: ArrayLike | Sequence[int] | None = None,
+    backend: str = "auto",
+) -> ErrorStats:
+    """Absolute trajectory error: distances of the positions after an alignment. :func:`ape` with its first relation.
+
+    Args:
+        estimate: (..., N, 3) positions or (..., N, 4, 4) poses, camera to world; or a list. float32 or float64.
+        reference: The same shape and dtype, pose by pose.
+        align: As in :func:`align_trajectory`.
+        mask: (..., N) bool, True = use. Positions that are not finite are left out in any case.
+        lengths: (...) poses of each item of a padded array.
+        backend: ``auto``, ``cpu`` or ``reference``.
+
+    Returns:
+        As :func:`ape`, in the unit of the reference.
+
+    Raises:
+        ArgumentError, ArgumentTypeError: As :func:`ape`.
+
+    Numerics:
+        As :func:`ape`.
+
+    Source:
+        Sturm et al., IROS 2012, section IV.
+
+    Example:
+        >>> import numpy as np
+        >>> import wmb_fast as wmb
+        >>> reference = np.arange(5.0)[:, None] * [1, 0, 0]
+        >>> frozen = np.full((5, 3), 7.0)
+        >>> error = wmb.ate(frozen, reference)
+        >>> round(float(error.rmse), 6), int(error.status), error.reason()
+        (1.414214, 1, 'the source has zero spread: scale and rotation are undetermined')
+    """
+    return _absolute("ate", estimate, reference, align, "translation", None, mask, lengths, backend)
+
+
+def _absolute(
+    op: str,
+    estimate: Trajectories,
+    reference: Trajectories,
+    align: str,
+    relation: str,
+    n_align: int | None,
+    mask: Trajectories | None,
+    lengths: ArrayLike | Sequence[int] | None,
+    backend: str,
+) -> ErrorStats:
+    one_of(op, "align", align, ALIGNMENTS)
+    one_of(op, "relation", relation, RELATIONS[:-1])
+    needs_poses = align == "origin" or relation not in ("translation", "point_distance")
+    batch = _poses_or_points(op, estimate, reference, mask, lengths, needs_poses)
+    errors, deviation = batch.empty(), np.zeros(batch.n)
+    statistics, fits = np.empty((batch.n, STATISTICS_ROW)), np.empty((batch.n, FIT_ROW))
+    n_fit = _n_align(op, n_align)
+    if pick(op, backend, batch.call.device) == "reference":
+        for i in range(batch.n):
+            (a, b), use = batch.item(i)
+            done = readable.ape(a, b, align=align, relation=relation, n_align=n_align, mask=use)
+            begin = int(batch.begins()[i])
+            errors[begin : begin + len(a)] = done.errors
+            statistics[i] = statistics_row(done)
+            fits[i] = fit_row(done.alignment)
+            if needs_poses:
+                deviation[i] = _deviation(a, b, use)
+    else:
+        pair = batch.data["estimate"], batch.data["reference"]
+        how = ALIGNMENTS.index(align), n_fit, RELATIONS.index(relation)
+        out = errors, deviation, statistics.reshape(-1), fits.reshape(-1)
+        refuse(batch, core.ape(*pair, batch.width, *batch.layout(), *how, *out))
+    alignment = alignment_of(batch, sim3_of(batch, fits))
+    return stats_of(batch, statistics, batch.per_pose(errors), alignment, deviation, "not_finite")
+
+
+def _poses_or_points(
+    op: str,
+    estimate: Trajectories,
+    reference: Trajectories,
+    mask: Trajectories | None,
+    lengths: ArrayLike | Sequence[int] | None,
+    needs_poses: bool,
+) -> Batch:
+    tails = _POSES_ALONE if needs_poses else _EITHER
+    return batch_of(op, {"estimate": estimate, "reference": reference}, tails, mask, lengths)
+
+
+def _n_align(op: str, n_align: int | None) -> int:
+    return -1 if n_align is None else integer(op, "n_align", n_align, at_least=1)
+
+
+def _deviation(est: Array, ref: Array, use: Array | None) -> float:
+    """The largest max |R'R - I| of the poses that count."""
+    off = np.stack([readable.deviation(p[:, :3, :3].astype(np.float64)) for p in (est, ref)])
+    good = np.isfinite(off) if use is None else np.isfinite(off) & use
+    return float(off[good].max()) if good.any() else 0.0
+
+
+def fit_row(fit: readable.Sim3) -> Array:
+    """What the readable statement fitted, as the core writes it."""
+    rest = [fit.scale, fit.rmse, fit.rank, code(fit.reason)]
+    return np.concatenate([fit.rotation.reshape(-1), fit.translation, rest])
+
+
+def statistics_row(done: readable.ErrorStats) -> Array:
+    """The readable statement's statistics, as the core writes them."""
+    return np.array([done.rmse, done.mean, done.median, done.std, done.min, done.max, done.sse, done.n])
+
+
+for _op in ("umeyama", "align_trajectory", "ape", "ate"):
+    declare(_op, "cpu", "reference")

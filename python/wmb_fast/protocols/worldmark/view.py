@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One rollout's evidence as the metrics want it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..._walls.errors import ArgumentError
+from ...rollout.plan import Action, Facts
+from ..evidence import Evidence
+from ..record import Status
+from .constants import COMPAT_FPS, FLOW_GRID, FLOW_STRIDE
+from .local import Cuts, local_memory
+from .measure import Measure, Signal, missing, without
+from .parallax import Samples
+from .revisit import NOT_A_ROUND_TRIP, Reversal, published_bounds, reversals, revisit_memory
+from .segments import KEYS, Timeline, first_frames, first_samples, is_round_trip, key_of
+
+
+class NotThereError(Exception):
+    """Why a metric cannot be looked at."""
+
+    def __init__(self, measure: Measure) -> None:
+        self.measure = measure
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """Evidence of one rollout as the metrics want it; what is absent raises with its reason when it is asked for."""
+
+    evidence: Evidence
+    compat: bool
+
+    @property
+    def facts(self) -> Facts:
+        return self.evidence.facts
+
+    def channel(self, name: str) -> Mapping[str, Any]:
+        if name not in self.evidence.channels:
+            why = self.evidence.missing.get(name, "not in the evidence")
+            raise NotThereError(missing(f"{name}: {why}"))
+        return self.evidence.channels[name].values
+
+    @cached_property
+    def flow(self) -> tuple[Signal, Signal]:
+        values = self.channel("flow")
+        horizontal, radial = (np.asarray(values[name], dtype=np.float64) for name in ("horizontal", "radial"))
+        return horizontal, radial
+
+    @cached_property
+    def fps(self) -> float:
+        if self.compat:
+            return COMPAT_FPS
+        if self.facts.fps is None or not self.facts.fps > 0:
+            raise NotThereError(missing("fps: the rollout's frame rate is not known"))
+        return float(self.facts.fps)
+
+    @cached_property
+    def actions(self) -> tuple[Action, ...]:
+        if self.facts.plan is None or not self.facts.plan.steps:
+            raise NotThereError(missing("plan: what the rollout was told to do is not known"))
+        return self.facts.plan.actions
+
+    @cached_property
+    def keys(self) -> list[str | None]:
+        return [key_of(action) for action in self.actions]
+
+    @cached_property
+    def first_frames(self) -> tuple[int, ...]:
+        _ = self.actions
+        assert self.facts.plan is not None
+        try:
+            return first_frames(self.facts.plan, self.facts.n_frames)
+        except ArgumentError as error:
+            raise NotThereError(Measure(None, f"plan: {error}", status=Status.ERROR)) from error
+
+    @property
+    def stride(self) -> int:
+        return int(self.channel("flow").get("stride", FLOW_STRIDE))
+
+    def timeline(self) -> Timeline:
+        n = len(self.flow[0])
+        if self.compat:
+            return Timeline.published(np.arange(n) / COMPAT_FPS, len(self.keys))
+        return Timeline.of_frames(n, self.fps, self.first_frames, self.stride)
+
+    def parallax(self) -> dict[int, Samples]:
+        values = self.channel("parallax")
+        return {
+            int(j): (np.asarray(values[f"inverse_depth_{j}"]), np.asarray(values[f"flow_{j}"]))
+            for j in values["segments"]
+        }
+
+    @property
+    def width(self) -> float:
+        """What 70 degrees span: the flow's own grid, or as published the video."""
+        if self.compat:
+            return float(self.facts.width)
+        return float(self.channel("flow").get("grid", FLOW_GRID)[0])
+
+    @cached_property
+    def reversals(self) -> list[Reversal]:
+        if not is_round_trip(self.keys):
+            raise NotThereError(without(NOT_A_ROUND_TRIP))
+        horizontal, radial = self.flow
+        n = len(horizontal)
+        if self.compat:
+            bounds = published_bounds(n, len(self.keys))
+        else:
+            bounds = first_samples(n, self.first_frames, self.stride, last=n)
+        keys = [key for key in self.keys if key is not None]
+        return reversals(horizontal, radial, keys, bounds, fps=self.fps, width=self.width, compat=self.compat)
+
+    @property
+    def cuts(self) -> Cuts:
+        return cuts_of(self.evidence.channels["cuts"].values if "cuts" in self.evidence.channels else {})
+
+    @property
+    def features(self) -> tuple[np.ndarray, np.ndarray]:
+        """Frames and their features; none where there are none: a metric may find that it needs none."""
+        if "features" not in self.evidence.channels:
+            return np.empty(0, dtype=np.int64), np.empty((0, 1), dtype=np.float32)
+        values = self.evidence.channels["features"].values
+        return np.asarray(values["frames"]), np.asarray(values["mean"])
+
+    def local(self, step: float | None) -> Measure:
+        horizontal, radial = self.flow
+        measure = local_memory(
+            horizontal,
+            radial,
+            *self.features,
+            self.cuts,
+            n_frames=self.facts.n_frames,
+            step=step,
+            fps=self.fps,
+            compat=self.compat,
+        )
+        return self._explained(measure)
+
+    def revisit(self) -> Measure:
+        turns = self.reversals
+        measure = revisit_memory(
+            turns,
+            *self.features,
+            n_frames=self.facts.n_frames,
+            family=KEYS[str(self.keys[0])].family,
+            width=self.width,
+            compat=self.compat,
+        )
+        return self._explained(measure)
+
+    def _explained(self, measure: Measure) -> Measure:
+        """A measure that misses a channel gets the reason that the evidence has for it."""
+        channel = measure.reason.split(":", 1)[0]
+        if measure.status is Status.MISSING and channel in self.evidence.missing:
+            return replace(measure, reason=f"{channel}: {self.evidence.missing[channel]}")
+        return measure
+
+
+def cuts_of(values: Mapping[str, Any]) -> Cuts:
+    """The cuts of a channel's values; of none where no detector ran."""
+    if "frames" not in values:
+        return Cuts((), 0, None)
+    n_scenes = int(values["n_scenes"])
+    return Cuts(tuple(int(frame) for frame in values["frames"]), n_scenes, n_scenes > 1)

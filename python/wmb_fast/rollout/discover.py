@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From paths to rollouts: files, folders, manifests; what each one was told to do, and how that is known."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from .._walls.errors import FileFormatError, bad_value
+from .decode import IMAGES
+from .manifest import TABLE, WHO, Entry, is_manifest, read_manifest, table_beside
+from .plan import Plan
+from .planfile import plan_of
+from .plans import PATTERNS, plan_from_filename
+
+VIDEOS = (".mp4", ".webm", ".gif", ".mkv", ".mov", ".avi", ".m4v")
+_MANIFESTS = (".json", ".yaml", ".yml", ".csv")
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """One video to score.
+
+    Attributes:
+        id: Unique in a run, path-like: the path below the folder that was given, that folder's name in front, without
+            the ending; or what a manifest says.
+        video_path: A video file or a folder of frames.
+        model: Whose rollout it is; ``None`` where nothing says so.
+        case: The benchmark's case; ``None`` where nothing says so.
+        plan: What was commanded; ``None`` where nothing says so.
+        fps: The rate that a table states; ``None`` where the file's own time stamps are all there is.
+        plan_source: How the plan is known, for the record: ``file name``, ``given``, ``manifest m.csv``, ….
+    """
+
+    id: str
+    video_path: Path
+    model: str | None
+    case: str | None
+    plan: Plan | None
+    fps: float | None = None
+    plan_source: str | None = None
+
+
+def find_rollouts(
+    paths: Sequence[str | os.PathLike[str]] | str | os.PathLike[str], *, plan: str | Plan | None = None
+) -> list[Rollout]:
+    """Finds the rollouts below some paths.
+
+    A path is a video file, a folder of videos (searched through and through), a folder of png or jpg frames, or a
+    manifest (:mod:`.manifest`). What a video was told to do comes, in this order, from ``plan``, from a manifest (the
+    path itself, or a file named ``manifest`` in a folder on the way), from a table ``annotations.json`` beside it, or
+    from its name (WorldMark's and WorldMemBench's layouts).
+
+    Args:
+        paths: One or more.
+        plan: A plan, the name of one, or a plan file; it overrides whatever the files say.
+
+    Returns:
+        The rollouts, sorted by id. One whose plan nothing tells has ``plan=None``.
+
+    Raises:
+        ArgumentError: No path, one that does not exist, a folder without videos, videos of which not one has a plan,
+            two rollouts with one id, an unknown plan.
+        FileFormatError: A manifest, table or plan file with something wrong in it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     (Path(folder) / "lyra-2").mkdir()
+        ...     (Path(folder) / "lyra-2" / "016_014.mp4").touch()
+        ...     [found] = find_rollouts(Path(folder) / "lyra-2")
+        >>> found.id, found.model, found.case, found.plan.name
+        ('lyra-2/016_014', 'lyra-2', '016_014', 'worldmark/14')
+    """
+    given = [Path(p) for p in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+    if not given:
+        raise bad_value(WHO, "paths", "name at least one video, folder or manifest", "none")
+    override = plan_of(plan) if isinstance(plan, str) else plan
+    found: dict[Path, Rollout] = {}
+    for path in given:
+        for rollout in _below(path):
+            found.setdefault(rollout.video_path.resolve(), rollout)
+    rollouts = [_overridden(rollout, override) for rollout in found.values()]
+    if all(rollout.plan is None for rollout in rollouts):
+        raise _nothing_fits(rollouts)
+    _check_ids(rollouts)
+    return sorted(rollouts, key=lambda rollout: rollout.id)
+
+
+def _below(path: Path) -> list[Rollout]:
+    if not path.exists():
+        raise bad_value(WHO, "paths", "exist", str(path))
+    if path.is_dir():
+        rollouts = list(_in_folder(path))
+        if not rollouts:
+            raise bad_value(WHO, "paths", "hold videos or folders of frames", f"none below {path}")
+        return rollouts
+    if path.suffix.lower() in _MANIFESTS:
+        entries = read_manifest(path)
+        if not entries:
+            raise bad_value(WHO, "paths", "list rollouts", f"an empty manifest {path}")
+        return [_from_entry(entry, path.resolve().parent.parent, path) for entry in entries]
+    above, rows = path.resolve().parent.parent, table_beside([path])
+    return [_from_entry(rows[path], above, path) if path in rows else _from_file(path, above)]
+
+
+def _in_folder(root: Path) -> Iterator[Rollout]:
+    """Videos wherever they stand; a folder with images and no videos is a rollout itself.
+
+    What manifests on the way list comes before what is found after it.
+    """
+    above = root.resolve().parent
+    for where, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folder = Path(where)
+        seen = [folder / name for name in sorted(files) if not name.startswith(".")]
+        videos = [path for path in seen if path.suffix.lower() in VIDEOS]
+        rows = table_beside(videos)
+        for told_by in (path for path in seen if path.stem == "manifest" and is_manifest(path)):
+            yield from (_from_entry(entry, above, told_by) for entry in read_manifest(told_by))
+        for path in videos:
+            yield _from_entry(rows[path], above, path) if path in rows else _from_file(path, above)
+        if not videos and any(path.suffix.lower() in IMAGES for path in seen):
+            yield _from_file(folder, above.parent if folder == root else above)
+
+
+def _from_file(path: Path, above: Path) -> Rollout:
+    whole = path.resolve()
+    named = plan_from_filename(whole)
+    identity = whole.relative_to(above) if path.is_dir() else whole.relative_to(above).with_suffix("")
+    if named is None:
+        return Rollout(identity.as_posix(), path, _folder_as_model(identity), path.stem, None)
+    return Rollout(identity.as_posix(), path, named.model, named.case, named.plan, None, "file name")
+
+
+def _folder_as_model(identity: Path) -> str | None:
+    """``<root>/<model>/…/<video>``: the first folder below the one that was given, where there is one."""
+    return identity.parts[1] if len(identity.parts) > 2 else None
+
+
+def _from_entry(entry: Entry, above: Path, told_by: Path) -> Rollout:
+    if not entry.video.exists():
+        raise FileFormatError(f"{WHO}: video must exist, got {entry.video}: {told_by}")
+    video = entry.video.resolve()
+    below = video.relative_to(above) if video.is_relative_to(above) else Path(video.name)
+    identity = entry.identity or (below if video.is_dir() else below.with_suffix("")).as_posix()
+    plan, source = entry.plan, entry.source
+    named = plan_from_filename(video) if plan is None else None
+    if named is not None:
+        plan, source = named.plan, "file name"
+    model = entry.model or (named.model if named else _folder_as_model(below))
+    case = entry.case or (named.case if named else video.stem)
+    return Rollout(identity, entry.video, model, case, plan, entry.fps, source if plan else None)
+
+
+def _overridden(rollout: Rollout, plan: Plan | None) -> Rollout:
+    return rollout if plan is None else replace(rollout, plan=plan, plan_source="given")
+
+
+def _nothing_fits(rollouts: Sequence[Rollout]) -> Exception:
+    names = [rollout.video_path.name for rollout in rollouts]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    wanted = f"hold videos named like {' or '.join(PATTERNS)}, a table {TABLE} or a manifest, unless a plan is given"
+    return bad_value(WHO, "paths", wanted, ", ".join(names[:3]) + more)
+
+
+def _check_ids(rollouts: Iterable[Rollout]) -> None:
+    seen: dict[str, Path] = {}
+    for rollout in rollouts:
+        if rollout.id in seen:
+            got = f"{rollout.id!r} for {seen[rollout.id]} and {rollout.video_path}"
+            raise bad_value(WHO, "paths", "give each rollout an id of its own", got)
+        seen[rollout.id] = rollout.video_path

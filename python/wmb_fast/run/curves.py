@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is kept of a rollout for numbers that depend on the whole set, and how the set gives them.
+
+Some published evaluators take a constant from all rollouts that are scored together. So under ``compat`` a protocol may
+ask for a few arrays of each rollout, and scores those numbers once the set is complete: in a run, and again on a board
+of several run folders.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from .._walls.errors import bad_value
+from ..protocols.record import WHOLE_ROLLOUT, Score
+from . import files, known
+
+Arrays = Mapping[str, npt.NDArray[np.generic]]
+
+
+def path_of(out: Path, rollout: str) -> Path:
+    """Where a rollout's arrays lie."""
+    return out / "curves" / f"{files.safe_name(rollout)}.npz"
+
+
+def packed(arrays: Arrays) -> bytes:
+    """An ``npz`` whose bytes follow from the arrays alone: NumPy's own writer puts the time of day into it."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in sorted(arrays):
+            one = io.BytesIO()
+            np.lib.format.write_array(one, np.asarray(arrays[name], order="C"), allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), one.getvalue())
+    return buffer.getvalue()
+
+
+def keep(out: Path, rollout: str, arrays: Arrays) -> str:
+    """Writes a rollout's arrays, whole or not at all, and returns their hash."""
+    content = packed(arrays)
+    files.write(path_of(out, rollout), content)
+    return sha256(content).hexdigest()
+
+
+def is_whole(out: Path, rollout: str, digest: str) -> bool:
+    """Whether the arrays with this hash are there."""
+    path = path_of(out, rollout)
+    return path.is_file() and sha256(path.read_bytes()).hexdigest() == digest
+
+
+def over_set(scores: Sequence[Score], folders: Sequence[Path]) -> list[Score]:
+    """The records, with those that depend on the set scored over these rollouts together; others as they are.
+
+    Raises:
+        ArgumentError: The arrays of a compat rollout are in none of the folders.
+    """
+    if not any(score.compat for score in scores):
+        return list(scores)
+    rollouts = dict.fromkeys(score.rollout for score in scores if score.compat and score.metric != WHOLE_ROLLOUT)
+    arrays = {rollout: _found(folders, rollout) for rollout in rollouts}
+    settled = list(scores)
+    for scorer in known.protocols(known.NAMES):
+        if isinstance(scorer, known.SetScorer):
+            settled = scorer.local_over_set(settled, arrays)
+    return [a if a.reason.startswith(known.REFUSED) else b for a, b in zip(scores, settled, strict=True)]
+
+
+def _found(folders: Sequence[Path], rollout: str) -> Arrays:
+    for folder in folders:
+        path = path_of(folder, rollout)
+        if path.is_file():
+            with np.load(path, allow_pickle=False) as archive:
+                return {name: archive[name] for name in archive.files}
+    wanted = path_of(Path("."), rollout)
+    raise bad_value("board", "folders", f"hold {wanted}, which compat needs (score {rollout} again)", "none that does")

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The run folder: the scorecard, the boards made from it, and what the run was made with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .. import board
+from .._walls.errors import FileFormatError, bad_value
+from ..protocols.record import Score
+from . import curves, known
+
+
+def scorecard(scores: Sequence[Score]) -> str:
+    """The text of ``scorecard.jsonl``: one strict JSON record a line."""
+    return "".join(score.to_json() + "\n" for score in scores)
+
+
+def read_scorecards(folders: Sequence[Path]) -> list[Score]:
+    """The records of run folders together; the same record in two of them counts once.
+
+    What under ``compat`` depends on the whole set is scored over all of them.
+
+    Raises:
+        ArgumentError: A folder that holds no scorecard.
+        FileFormatError: A line that is no record.
+    """
+    scores: list[Score] = []
+    for folder in folders:
+        path = folder / "scorecard.jsonl"
+        if not path.is_file():
+            raise bad_value("board", "folders", "hold a scorecard.jsonl", str(folder))
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+            if line:
+                scores.append(_record(line, f"{path}, line {number}"))
+    return list({score.to_json(): score for score in curves.over_set(scores, folders)}.values())
+
+
+def _record(line: str, where: str) -> Score:
+    try:
+        return Score.from_json(line)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise FileFormatError(f"board: the scorecard must hold one record a line, got {where}: {error}") from None
+
+
+def boards(scores: Sequence[Score]) -> tuple[board.Table, ...]:
+    """The leaderboards of all protocols among the records."""
+    scorers = known.protocols([name for name in known.NAMES if any(s.protocol == name for s in scores)] or known.NAMES)
+    return board.tables(scores, {scorer.NAME: scorer.COLUMNS for scorer in scorers})

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One rollout, from its video to its records. The unit that every engine runs, and that a resumed run keeps."""
+
+from __future__ import annotations
+
+import hashlib
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .._walls.errors import WmbError
+from ..estimators.registry import BUILTIN
+from ..evidence import external
+from ..evidence.make import gather
+from ..evidence.store import Store
+from ..protocols.evidence import Evidence
+from ..protocols.record import WHOLE_ROLLOUT, Score, Status
+from ..rollout.discover import Rollout
+from ..rollout.video import open_video
+from . import curves, parts
+from .describe import version
+from .known import REFUSED, Scorer, SetScorer
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a result depends on beside its rollout."""
+
+    scorers: Sequence[Scorer]
+    compat: bool
+    require_official: bool
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished rollout: how (``scored``, ``kept`` from an earlier run, ``failed``), its part, and notes on it."""
+
+    rollout: str
+    how: str
+    part: parts.Part
+    notes: Sequence[str] = ()
+
+
+def do(rollout: Rollout, options: Options, out: Path, store: Store) -> Done:
+    """Scores one rollout, or finds what an earlier run made of it. Never raises on account of the rollout."""
+    try:
+        video = open_video(rollout.video_path, fps=rollout.fps)
+        key = _key(rollout, options, video.sha256, video.decoder)
+        part, note = parts.find(out, rollout.id, key)
+        if part is not None and _curves_are_whole(out, rollout, part):
+            return Done(rollout.id, "kept", part, part.facts["notes"])
+        evidence = gather(rollout, options.scorers, store=store, compat=options.compat)
+        part = _scored(rollout, options, evidence, out)
+        if all(score.status is not Status.ERROR for score in part.scores):  # what failed is tried again next time
+            parts.keep(out, rollout.id, key, part)
+        return Done(rollout.id, "scored", part, [*evidence.notes, *([note] if note else [])])
+    except WmbError as error:
+        return _failed(rollout, options, f"failed: {error}")
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(where.filename).name}:{where.lineno}"
+        return _failed(rollout, options, f"internal_error: {type(error).__name__} in {place}: {error}")
+
+
+def _key(rollout: Rollout, options: Options, sha256: str, decoder: str) -> dict[str, Any]:
+    """What the records follow from: equal keys, equal records."""
+    estimators = {role: e.fingerprint(e.settings(rollout.model)) for role, e in BUILTIN.items()}
+    return {
+        "version": version(),
+        "rollout": [rollout.id, rollout.model, rollout.case, rollout.fps],
+        "plan": repr(rollout.plan),
+        "video": sha256,
+        "decoder": decoder,
+        "estimators": estimators,
+        "handed_in": _handed_in(rollout),
+        "protocols": [scorer.NAME for scorer in options.scorers],
+        "compat": options.compat,
+        "require_official": options.require_official,
+    }
+
+
+def _handed_in(rollout: Rollout) -> dict[str, str]:
+    """The hashes of the channels that lie beside the video."""
+    found = {name: external.find(rollout.video_path, rollout.id, name, None) for name in external.REQUIRED}
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items() if path}
+
+
+def _curves_are_whole(out: Path, rollout: Rollout, part: parts.Part) -> bool:
+    digest = part.facts.get("curves")
+    return digest is None or curves.is_whole(out, rollout.id, digest)
+
+
+def _scored(rollout: Rollout, options: Options, evidence: Evidence, out: Path) -> parts.Part:
+    source = evidence.provenance
+    provenance = {"wmb_fast": version(), **{name: source[name] for name in ("video_sha256", "decoder", "truncated")}}
+    scores = []
+    for scorer in options.scorers:
+        for score in scorer.score(evidence, compat=options.compat):
+            score = replace(_told_apart(score), provenance={**provenance, **score.provenance})
+            scores.append(_refused(score) if options.require_official and score.proxy else score)
+    return parts.Part(scores, _facts(rollout, options, evidence, out))
+
+
+def _facts(rollout: Rollout, options: Options, evidence: Evidence, out: Path) -> dict[str, Any]:
+    """What ``run.json`` says of a rollout; under ``compat`` with the hash of what is kept for the set."""
+    known, source = evidence.facts, evidence.provenance
+    facts: dict[str, Any] = {"frames": known.n_frames, "fps": known.fps, "size": [known.width, known.height]}
+    facts |= {name: source[name] for name in ("video_sha256", "decoder", "notes")} | {"plan": _plan(rollout)}
+    if options.compat:
+        arrays: dict[str, Any] = {}
+        for scorer in options.scorers:
+            if isinstance(scorer, SetScorer):
+                arrays |= scorer.local_curves(evidence)
+        facts["curves"] = curves.keep(out, rollout.id, arrays)
+    return facts
+
+
+def _plan(rollout: Rollout) -> dict[str, Any] | None:
+    if rollout.plan is None:
+        return None
+    return {"name": rollout.plan.name, "source": rollout.plan_source, "actions": list(map(str, rollout.plan.actions))}
+
+
+def _told_apart(score: Score) -> Score:
+    """Evidence that could not be made because something broke is an error; evidence that nobody has is missing."""
+    broke = score.status is Status.MISSING and "estimator error: " in score.reason
+    return replace(score, status=Status.ERROR) if broke else score
+
+
+def _refused(score: Score) -> Score:
+    """A proxy where official scores were required: no number, and the estimators that made it one."""
+    if score.value is None:
+        return score
+    proxies = sorted({f"{m['role']} by {m['id']}" for m in score.estimators if m["tier"] in ("builtin", "packaged")})
+    reason = f"{REFUSED}official estimators were required, this score has {', '.join(proxies)}"
+    return replace(score, value=None, status=Status.MISSING, reason=reason, detail={})
+
+
+def _failed(rollout: Rollout, options: Options, reason: str) -> Done:
+    """One record a protocol that says why the rollout as a whole has none."""
+    scores = [
+        Score(
+            rollout=rollout.id,
+            model=rollout.model,
+            case=rollout.case,
+            protocol=scorer.NAME,
+            metric=WHOLE_ROLLOUT,
+            part={},
+            value=None,
+            status=Status.ERROR,
+            reason=reason,
+            n_used=0,
+            n_total=1,
+            definition=f"{scorer.NAME}.{WHOLE_ROLLOUT}/1",
+            compat=options.compat,
+            provenance={"wmb_fast": version()},
+        )
+        for scorer in options.scorers
+    ]
+    return Done(rollout.id, "failed", parts.Part(scores, {}), [reason])

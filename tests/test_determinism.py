@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same bits from every op, for any number of threads, any instruction set, and any split of the batch."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wmb_fast as wmb
+from wmb_fast._walls.dispatch import declared_ops
+from wmb_fast._walls.ext import core
+
+
+def random(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng([*shape, seed]).standard_normal(shape)
+
+
+def poses(*batch: int, seed: int = 0) -> np.ndarray:
+    """Random rigid motions (..., 4, 4) that move on smoothly."""
+    q, _ = np.linalg.qr(random(*batch, 3, 3, seed=seed))
+    q *= np.sign(np.linalg.det(q))[..., None, None]
+    out = np.zeros((*batch, 4, 4))
+    out[..., :3, :3] = q
+    out[..., :3, 3] = np.cumsum(random(*batch, 3, seed=seed + 1), axis=-2)
+    out[..., 3, 3] = 1
+    return out
+
+
+POINTS = random(61, 301, 3)
+ESTIMATE, REFERENCE = poses(23, 101), poses(23, 101, seed=3)
+ROWS = random(5, 203, 97).astype(np.float32)
+
+# Every public op on a slice of its batch: how long the batch is (None: the op has no batch), and the call.
+# Sizes are not round, and give more than one chunk.
+CALLS: dict[str, tuple[int | None, Callable[[slice], Any]]] = {
+    "umeyama": (61, lambda b: wmb.umeyama(POINTS[b], random(61, 301, 3, seed=1)[b])),
+    "align_trajectory": (23, lambda b: wmb.align_trajectory(ESTIMATE[b], REFERENCE[b])),
+    "ape": (23, lambda b: wmb.ape(ESTIMATE[b], REFERENCE[b], relation="full")),
+    "ate": (23, lambda b: wmb.ate(ESTIMATE[b], REFERENCE[b])),
+    "rpe": (23, lambda b: wmb.rpe(ESTIMATE[b], REFERENCE[b], delta=3)),
+    "rotation_angle_deg": (23, lambda b: wmb.rotation_angle_deg(ESTIMATE[b, :, :3, :3], REFERENCE[b, :, :3, :3])),
+    "associate": (None, lambda _: wmb.associate(np.sort(random(5000)), np.sort(random(4000)), max_difference=0.1)),
+    "cosine_pairs": (5, lambda b: wmb.cosine_pairs(ROWS[b], ROWS[b, ::-1])),
+    "cosine_matrix": (5, lambda b: wmb.cosine_matrix(ROWS[b], ROWS[b, :53])),
+    "nearest": (5, lambda b: wmb.nearest(ROWS[b], ROWS[b, 7:150])),
+    "mutual_matches": (5, lambda b: wmb.mutual_matches(ROWS[b], ROWS[b, 7:150] + ROWS[b, :143], ratio=0.95)),
+    "flow_channels": (9, lambda b: wmb.flow_channels(random(9, 67, 131, 2).astype(np.float32)[b])),
+    "parallax_split": (9, lambda b: wmb.parallax_split(random(9, 4001)[b], random(9, 4001, seed=1)[b])),
+}
+
+
+def arrays_of(result: Any) -> list[np.ndarray]:
+    """All arrays of a result, in order."""
+    if is_dataclass(result):
+        return [a for f in fields(result) for a in arrays_of(getattr(result, f.name))]
+    if isinstance(result, (list, tuple)):
+        return [a for item in result for a in arrays_of(item)]
+    return [] if result is None or isinstance(result, str) else [np.asarray(result)]
+
+
+def digest(result: Any) -> str:
+    total = hashlib.sha256()
+    for array in arrays_of(result):
+        total.update(f"{array.dtype} {array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()
+
+
+def all_digests() -> str:
+    return "\n".join(f"{op} {digest(call(slice(None)))}" for op, (_, call) in CALLS.items())
+
+
+def test_every_op_is_here() -> None:
+    assert set(CALLS) == set(declared_ops())
+
+
+@pytest.fixture(scope="module")
+def digests_here() -> str:
+    return all_digests()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize("simd", core.simd_levels())
+def test_threads_and_instruction_sets(threads: int, simd: str, digests_here: str) -> None:
+    program = "import sys; sys.path.insert(0, sys.argv[1]); import test_determinism as t; print(t.all_digests())"
+    environment = os.environ | {"WMB_NUM_THREADS": str(threads), "WMB_SIMD": simd}
+    done = subprocess.run(
+        [sys.executable, "-c", program, os.path.dirname(__file__)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=True,
+    )
+    assert done.stdout.strip() == digests_here
+
+
+@pytest.mark.parametrize("op", [op for op, (n, _) in CALLS.items() if n is not None])
+def test_batch_splits(op: str) -> None:
+    n, call = CALLS[op]
+    assert n is not None
+    parts = [arrays_of(call(slice(*cut))) for cut in ((0, 1), (1, n // 2), (n // 2, n))]
+    whole = arrays_of(call(slice(None)))
+    if op == "mutual_matches":  # a list of records, one a batch item
+        joined = [array for part in parts for array in part]
+    else:
+        joined = [np.concatenate([part[i] for part in parts]) for i in range(len(whole))]
+    assert len(joined) == len(whole)
+    for a, b in zip(joined, whole, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_denormals_stay_whatever_the_caller_has_set() -> None:
+    torch = pytest.importorskip("torch")
+    tiny = np.full((40, 8), 1e-41, dtype=np.float32) * np.arange(1, 9, dtype=np.float32)
+    before = digest(wmb.cosine_pairs(tiny, tiny[::-1]))
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this machine cannot flush denormals")
+    try:
+        after = digest(wmb.cosine_pairs(tiny, tiny[::-1]))
+    finally:
+        torch.set_flush_denormal(False)
+    assert after == before
