@@ -20,11 +20,11 @@ from .ops.associate import associate
 from .ops.cosine import cosine_matrix, cosine_pairs
 from .ops.flow import flow_channels, parallax_split
 from .ops.match import Matches, Nearest, mutual_matches, nearest
+from .ops.path import interpolate_positions, path_length
 from .ops.reproject import Projection, Reprojection, Splat, project, reproject_depth, splat_depth, unproject
 from .ops.reproject_pairs import DepthAgreement, ReprojectionError, depth_agreement, reprojection_error
-from .ops.visibility import Visibility, visibility
-from .ops.path import interpolate_positions, path_length
 from .ops.rpe import orthogonality_deviation, rotation_angle_deg, rpe
+from .ops.visibility import Visibility, visibility
 
 __version__ = "0.1.0"
 

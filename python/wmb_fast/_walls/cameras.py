@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -75,12 +76,12 @@ def batch_of(op: str, **shapes: tuple[int, ...]) -> tuple[int, ...]:
 def spread(values: Array, batch: tuple[int, ...]) -> Array:
     """(..., k) per-item values as (n, k), one row an item of the batch."""
     k = values.shape[-1]
-    return np.ascontiguousarray(np.broadcast_to(values, (*batch, k)).reshape(-1, k))
+    return np.ascontiguousarray(np.broadcast_to(values, (*batch, k)).reshape(math.prod(batch), k))
 
 
 def stacked(maps: Array, batch: tuple[int, ...]) -> tuple[Array, npt.NDArray[np.int64]]:
     """Maps as (m, H, W), and which of them each item of the batch uses; nothing is copied."""
-    stack = maps.reshape(-1, *maps.shape[-2:])
+    stack = maps.reshape(math.prod(maps.shape[:-2]), *maps.shape[-2:])
     number = np.arange(len(stack), dtype=np.int64).reshape(maps.shape[:-2])
     return stack, np.ascontiguousarray(np.broadcast_to(number, batch)).reshape(-1)
 

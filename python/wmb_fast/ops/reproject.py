@@ -4,6 +4,7 @@ integers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -96,7 +97,7 @@ def project(points: ArrayLike, intrinsics: ArrayLike, T_cam_world: ArrayLike, *,
     n = p.shape[-2]
     pixels, depth = np.empty((*batch, n, 2), p.dtype), np.empty((*batch, n), p.dtype)
     valid = np.empty((*batch, n), bool)
-    spread_points = np.ascontiguousarray(np.broadcast_to(p, (*batch, n, 3))).reshape(-1, n, 3)
+    spread_points = np.ascontiguousarray(np.broadcast_to(p, (*batch, n, 3))).reshape(math.prod(batch), n, 3)
     core.project(spread_points, spread(camera, batch), spread(to, batch), *flat(pixels, depth, valid))
     return Projection(call.give(pixels), call.give(depth), call.give(valid))
 

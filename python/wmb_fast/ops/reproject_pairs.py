@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -218,7 +219,7 @@ def reprojection_error(
     median, mean = np.empty(batch), np.empty(batch)
     per_pair, codes = np.empty((*batch, k, k)), np.empty(batch, np.uint8)
     n_pairs, inside, covisible = (np.empty(batch, np.int64) for _ in range(3))
-    clips = (-1, *maps.shape[-3:]) if maps.size else (int(np.prod(batch, dtype=np.int64)), *maps.shape[-3:])
+    clips = (math.prod(batch), *maps.shape[-3:])
     core.reprojection_error(
         maps.reshape(clips), None if trust is None else trust.reshape(clips), spread(to_world, frames),
         spread(camera, frames), grid, min_points, low, high, quantile, unit == "pixels",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from typing import Any
 
 import numpy as np
@@ -116,9 +117,9 @@ def visibility(
         return call.give(reference.visibility(p, maps, camera, views["T_cam_world"], confidence=trust, **limits))
     state = np.empty((*batch, p.shape[-3]), np.uint8)
     each = np.ascontiguousarray(np.broadcast_to(p, (*batch, *p.shape[-3:])))
-    n_items = int(np.prod(batch, dtype=np.int64))
+    trusted = None if trust is None else stacked(trust, batch)[0]
     core.visibility(
-        each.reshape(n_items, *p.shape[-3:]), *stacked(maps, batch), None if trust is None else stacked(trust, batch)[0],
-        spread(camera, batch), spread(to, batch), np.array(list(limits.values())), state.reshape(-1),
+        each.reshape(math.prod(batch), *p.shape[-3:]), *stacked(maps, batch), trusted, spread(camera, batch),
+        spread(to, batch), np.array(list(limits.values())), state.reshape(-1),
     )  # fmt: skip
     return call.give(state)
