@@ -81,12 +81,16 @@ def agreement(data: Pairs, sampling: str) -> Case:
     )
     ours = call()
 
+    # Rivals work in float32, and some end at the outermost pixel centres: half a pixel around the image is 0.3 % of it.
+    allowed = np.array([[2e-3], [5e-3]])
+
     def verify(answer: np.ndarray) -> str:
-        """Held to the reference on the first pair, then to ours: rivals differ at the border and in float32."""
-        exact = [first.median_relative_error[0], first.covisible_fraction[0]]
-        if not np.allclose(answer[:, 0], exact, rtol=2e-3):
-            return f"the first pair has {answer[:, 0].tolist()}, the reference {exact}"
-        return "" if np.allclose(answer, ours, rtol=2e-3) else f"differs by {np.abs(answer / ours - 1).max():.1e}"
+        """Held to the reference on the first pair, then to ours."""
+        exact = np.array([first.median_relative_error, first.covisible_fraction])
+        if (np.abs(answer[:, :1] / exact - 1) > allowed).any():
+            return f"the first pair has {answer[:, 0].tolist()}, the reference {exact[:, 0].tolist()}"
+        wrong = np.abs(answer / ours - 1)
+        return "" if (wrong <= allowed).all() else f"differs by {wrong.max():.1e}"
 
     rivals = [
         *contender("cv2", lambda cv2: warp_frames(cv2, data), None, what="warpFrame (forward, no comparison)"),

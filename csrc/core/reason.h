@@ -6,22 +6,22 @@
 
 namespace wmb {
 
-#define WMB_REASONS(X)  \
-  X(ok)                 \
-  X(too_few_points)     \
-  X(source_zero_spread) \
-  X(target_zero_spread) \
-  X(uncorrelated)       \
-  X(rank_one)           \
-  X(mirrored)           \
-  X(coarse_coordinates) \
-  X(not_finite)         \
-  X(no_pairs)           \
-  X(camera_not_usable)  \
-  X(no_valid_depth)     \
-  X(no_covisibility)    \
+#define WMB_REASONS(X)   \
+  X(ok)                  \
+  X(too_few_points)      \
+  X(source_zero_spread)  \
+  X(target_zero_spread)  \
+  X(uncorrelated)        \
+  X(rank_one)            \
+  X(mirrored)            \
+  X(coarse_coordinates)  \
+  X(not_finite)          \
+  X(no_pairs)            \
+  X(camera_not_usable)   \
+  X(no_valid_depth)      \
+  X(no_covisibility)     \
   X(no_valid_confidence) \
-  X(no_samples)         \
+  X(no_samples)          \
   X(value_not_finite)
 
 enum class Reason : std::uint8_t {

@@ -241,7 +241,7 @@ def _error(
 
 
 def _usable(transform: Array, *camera: Array) -> Array:
-    usable = np.isfinite(transform).all(axis=(-2, -1))
+    usable: Array = np.asarray(np.isfinite(transform).all(axis=(-2, -1)))
     for c in camera:
         usable = usable & np.isfinite(c).all(axis=-1) & (c[..., :2] != 0).all(axis=-1)
     return usable
@@ -255,9 +255,9 @@ def _codes(ok: Array, has_depth: Array, usable: Array) -> Array:
 
 
 def _clip_codes(ok: Array, depth: Array, confidence: Array | None, poses: Array, camera: Array) -> Array:
-    has_depth = reference.reproject.is_depth(depth).any(axis=(-3, -2, -1))
+    has_depth = np.asarray(reference.reproject.is_depth(depth).any(axis=(-3, -2, -1)))
     singular = np.linalg.det(np.where(np.isfinite(poses), poses, 0.0)[..., :3, :3]) == 0
-    usable = (_usable(poses, camera) & ~singular).any(axis=-1) | (depth.shape[-3] == 0)
+    usable = np.asarray((_usable(poses, camera) & ~singular).any(axis=-1) | (depth.shape[-3] == 0))
     codes = _codes(ok, has_depth, usable)
     if confidence is not None:
         blind = ~np.isfinite(confidence).any(axis=(-3, -2, -1)) & has_depth & usable

@@ -159,7 +159,7 @@ class _Clip:
 
 def _determinant(transform: Array) -> Array:
     finite = np.where(np.isfinite(transform), transform, 0.0)
-    return np.linalg.det(finite[..., :3, :3])
+    return np.asarray(np.linalg.det(finite[..., :3, :3]))
 
 
 def _on_ray(pixels: Array, depth: Array, camera: Array) -> Array:
@@ -170,7 +170,8 @@ def _covisible(z: Array, seen: Array, occlusion: tuple[float, float], dtype: npt
     low, high = np.asarray(occlusion, dtype=dtype)
     with np.errstate(all="ignore"):
         ratio = (z / seen).astype(dtype)
-        return is_depth(seen) & (ratio > low) & (ratio < high)
+        together: Array = is_depth(seen) & (ratio > low) & (ratio < high)
+    return together
 
 
 def _nearest(depth: Array, pixels: Array) -> Array:
@@ -184,7 +185,7 @@ def _bilinear(depth: Array, pixels: Array) -> Array:
     """Depth between four pixels, NaN where one that has weight is no depth, and beyond the outermost centres."""
     last = np.array(depth.shape[::-1]) - 1.0
     with np.errstate(invalid="ignore"):
-        inside = ((pixels >= -SNAP) & (pixels <= last + SNAP)).all(axis=-1)
+        inside = np.asarray(((pixels >= -SNAP) & (pixels <= last + SNAP)).all(axis=-1))
     at = np.clip(np.where(inside[..., None], pixels, 0.0), 0.0, None)
     first = np.minimum(np.floor(at), np.maximum(last - 1, 0))
     weight = at - first
