@@ -94,3 +94,69 @@ def torch_cosine_matrix(torch: ModuleType, a: Any, b: Any) -> Any:
     """The same by torch."""
     normalize = torch.nn.functional.normalize
     return (normalize(torch.from_numpy(a)) @ normalize(torch.from_numpy(b)).T).numpy()
+
+
+def numpy_umeyama(x: Any, y: Any) -> Any:
+    """Scales (B,) and rotations of a batch of similarity fits (B, N, 3), in whole-array operations."""
+    mean_x, mean_y = x.mean(axis=1, keepdims=True), y.mean(axis=1, keepdims=True)
+    dx, dy = x - mean_x, y - mean_y
+    u, d, vt = np.linalg.svd(np.einsum("bni,bnj->bij", dy, dx) / x.shape[1])
+    d[:, 2] *= (sign := np.sign(np.linalg.det(u) * np.linalg.det(vt)))
+    u[:, :, 2] *= sign[:, None]
+    return d.sum(axis=1) / np.einsum("bni,bni->b", dx, dx) * x.shape[1], u @ vt
+
+
+def numpy_ate(x: Any, y: Any) -> Any:
+    """Root mean square errors (B,) after the alignment."""
+    scale, rotation = numpy_umeyama(x, y)
+    moved = scale[:, None, None] * (x - x.mean(axis=1, keepdims=True)) @ rotation.transpose(0, 2, 1)
+    return np.sqrt(((moved - (y - y.mean(axis=1, keepdims=True))) ** 2).sum(axis=2).mean(axis=1))
+
+
+def numkong_umeyama(numkong: ModuleType, x: Any, y: Any) -> Any:
+    """NumKong's batched fit: scales and rotations."""
+    fit = numkong.umeyama(x, y)
+    return np.asarray(fit.scale), np.asarray(fit.rotation)
+
+
+def evo_umeyama(evo: ModuleType, x: Any, y: Any) -> Any:
+    """evo, one item after the other: scales and rotations."""
+    geometry = importlib.import_module("evo.core.geometry")
+    fits = [geometry.umeyama_alignment(a.T, b.T, True) for a, b in zip(x, y, strict=True)]
+    return np.array([fit[2] for fit in fits]), np.array([fit[0] for fit in fits])
+
+
+def numpy_rpe(est: Any, ref: Any) -> Any:
+    """Translation and angle (degrees) of the errors of steps of one frame, in whole-array operations."""
+    e = _inverse(_inverse(ref[:, :-1]) @ ref[:, 1:]) @ (_inverse(est[:, :-1]) @ est[:, 1:])
+    vee = np.stack([e[..., 2, 1] - e[..., 1, 2], e[..., 0, 2] - e[..., 2, 0], e[..., 1, 0] - e[..., 0, 1]], axis=-1)
+    trace = np.trace(e[..., :3, :3], axis1=-2, axis2=-1)
+    angle = np.degrees(np.arctan2(np.linalg.norm(vee, axis=-1), trace - 1.0))
+    return np.linalg.norm(e[..., :3, 3], axis=-1), angle
+
+
+def _inverse(poses: Any) -> Any:
+    out = np.zeros_like(poses)
+    out[..., :3, :3] = np.swapaxes(poses[..., :3, :3], -1, -2)
+    out[..., :3, 3:] = -(out[..., :3, :3] @ poses[..., :3, 3:])
+    out[..., 3, 3] = 1.0
+    return out
+
+
+def evo_rpe(evo: ModuleType, est: Any, ref: Any) -> Any:
+    """The same by evo, one trajectory after the other, translation and rotation one after the other."""
+    metrics, trajectory = (importlib.import_module(f"evo.core.{name}") for name in ("metrics", "trajectory"))
+    errors: list[list[Any]] = [[], []]
+    for a, b in zip(est, ref, strict=True):
+        pair = tuple(trajectory.PosePath3D(poses_se3=list(poses)) for poses in (b, a))
+        for kind, relation in enumerate(("translation_part", "rotation_angle_deg")):
+            metric = metrics.RPE(metrics.PoseRelation[relation], 1, metrics.Unit.frames, all_pairs=True)
+            metric.process_data(pair)
+            errors[kind].append(metric.error)
+    return np.array(errors[0]), np.array(errors[1])
+
+
+def evo_associate(evo: ModuleType, a: Any, b: Any) -> Any:
+    """evo's nearest stamp of b for every a."""
+    pairs = importlib.import_module("evo.core.sync").matching_time_indices(a, b, 0.01)
+    return np.array(pairs).T

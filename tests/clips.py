@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from wmb_fast.rollout.video import write_video
 
-WIDTH, HEIGHT, FPS, SECONDS = 96, 64, 5, 10
+WIDTH, HEIGHT, FPS, SECONDS = 96, 64, 4, 8
 
 
 def texture(seed: int) -> npt.NDArray[np.uint8]:

@@ -95,5 +95,5 @@ def test_stubs_name_what_the_core_has() -> None:
     )
     if stub is None:
         pytest.skip("a development install keeps its stubs in the build folder")
-    declared = set(re.findall(r"^def (\w+)", stub.read_text(), re.MULTILINE))
+    declared = set(re.findall(r"^(?:def|class) (\w+)", stub.read_text(), re.MULTILINE))
     assert declared == {name for name in vars(core) if not name.startswith("_")}

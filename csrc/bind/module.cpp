@@ -12,12 +12,12 @@ NB_MODULE(_core, m) {
   m.def("simd_levels", [] {
     const char* names[3];
     int n = wmb::simd_levels(names);
-    nanobind::list levels;
+    nanobind::typed<nanobind::list, nanobind::str> levels;
     for (int i = 0; i < n; ++i) levels.append(names[i]);
     return levels;
   });
   m.def("reason_names", [] {
-    nanobind::list names;
+    nanobind::typed<nanobind::list, nanobind::str> names;
 #define WMB_REASON_NAME(name) names.append(#name);
     WMB_REASONS(WMB_REASON_NAME)
 #undef WMB_REASON_NAME

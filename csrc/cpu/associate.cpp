@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <queue>
 #include <utility>
 #include <vector>
 
 namespace wmb {
 namespace {
+
+using Pair = std::pair<std::int64_t, std::int64_t>;
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
@@ -32,29 +35,38 @@ struct Later {
   }
 };
 
-// The closest two stamps of opposite sides always lie in neighbouring runs of the merged row, so it is enough
-// to keep those in a queue, and to look at the new neighbours when a run is used up.
+// Closest first. The closest stamps of opposite sides always lie in neighbouring runs of the merged row, so
+// it is enough to keep those in a queue, and to look at the new neighbours when a run is used up. Nothing
+// pairs across a gap wider than the limit, so the row falls into clusters, most of them of a few stamps, that
+// are worked off one by one.
 class OneToOne {
  public:
-  OneToOne(const double* a, std::size_t n_a, const double* b, std::size_t n_b, double limit,
-           std::int64_t* pairs)
-      : a_(a), b_(b), limit_(limit), pairs_(pairs) {
+  OneToOne(const double* a, const double* b, double limit) : a_(a), b_(b), limit_(limit) {}
+
+  std::vector<Pair> solve(std::size_t n_a, std::size_t n_b) {
     std::size_t i = 0, j = 0;
+    double last = -std::numeric_limits<double>::infinity();
     while (i < n_a || j < n_b) {
-      double stamp = j == n_b || (i < n_a && a[i] <= b[j]) ? a[i] : b[j];
+      double stamp = j == n_b || (i < n_a && a_[i] <= b_[j]) ? a_[i] : b_[j];
+      if (stamp - last > limit_) close_cluster();
+      last = stamp;
       std::size_t i_end = i, j_end = j;
-      while (i_end < n_a && a[i_end] == stamp) ++i_end;
-      while (j_end < n_b && b[j_end] == stamp) ++j_end;
+      while (i_end < n_a && a_[i_end] == stamp) ++i_end;
+      while (j_end < n_b && b_[j_end] == stamp) ++j_end;
       while (i < i_end && j < j_end) pair(i++, j++);
       if (i < i_end) append({true, i, i_end, kNone, kNone});
       if (j < j_end) append({false, j, j_end, kNone, kNone});
       i = i_end;
       j = j_end;
     }
-    for (std::size_t k = 1; k < runs_.size(); ++k) offer(k - 1, k);
+    close_cluster();
+    return std::move(pairs_);
   }
 
-  std::size_t solve() {
+ private:
+  // Pairs what can be paired of the runs so far, and forgets them.
+  void close_cluster() {
+    for (std::size_t k = 1; k < runs_.size(); ++k) offer(k - 1, k);
     while (!queue_.empty()) {
       Candidate best = queue_.top();
       queue_.pop();
@@ -71,10 +83,12 @@ class OneToOne {
       if (right_stays) offer(best.right, right.after);
       offer(left_stays ? best.left : left.before, right_stays ? best.right : right.after);
     }
-    return count_;
+    runs_.clear();
+    if (pairs_.size() > sorted_ + 1)
+      std::sort(pairs_.begin() + static_cast<std::ptrdiff_t>(sorted_), pairs_.end());
+    sorted_ = pairs_.size();
   }
 
- private:
   static std::size_t index_of(const Run& left, const Run& right, bool of_a) {
     return left.of_a == of_a ? left.next : right.next;
   }
@@ -101,16 +115,14 @@ class OneToOne {
   }
 
   void pair(std::size_t i, std::size_t j) {
-    pairs_[2 * count_] = static_cast<std::int64_t>(i);
-    pairs_[2 * count_ + 1] = static_cast<std::int64_t>(j);
-    ++count_;
+    pairs_.emplace_back(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
   }
 
   const double* a_;
   const double* b_;
   double limit_;
-  std::int64_t* pairs_;
-  std::size_t count_ = 0;
+  std::vector<Pair> pairs_;
+  std::size_t sorted_ = 0;  // pairs of the clusters that are closed
   std::vector<Run> runs_;
   std::priority_queue<Candidate, std::vector<Candidate>, Later> queue_;
 };
@@ -119,15 +131,12 @@ class OneToOne {
 
 std::size_t associate_one_to_one(const double* a, std::size_t n_a, const double* b, std::size_t n_b,
                                  double limit, std::int64_t* pairs) {
-  std::size_t count = OneToOne(a, n_a, b, n_b, limit, pairs).solve();
-  std::vector<std::pair<std::int64_t, std::int64_t>> rows(count);
-  for (std::size_t k = 0; k < count; ++k) rows[k] = {pairs[2 * k], pairs[2 * k + 1]};
-  std::sort(rows.begin(), rows.end());
-  for (std::size_t k = 0; k < count; ++k) {
-    pairs[2 * k] = rows[k].first;
-    pairs[2 * k + 1] = rows[k].second;
+  const std::vector<Pair> found = OneToOne(a, b, limit).solve(n_a, n_b);
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    pairs[2 * k] = found[k].first;
+    pairs[2 * k + 1] = found[k].second;
   }
-  return count;
+  return found.size();
 }
 
 std::size_t associate_nearest(const double* a, std::size_t n_a, const double* b, std::size_t n_b,

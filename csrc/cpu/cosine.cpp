@@ -30,27 +30,44 @@ T cosine_of_pair(const T* x, const T* y, std::int64_t dim) {
   return static_cast<T>(cosine_from_sums(sums[0], sums[1], sums[2]));
 }
 
+constexpr std::int64_t kStripsAtOnce = 16;  // so that a row is written in runs, not tile by tile
+
 // Rows [first, first + n) of the matrix; with `symmetric` from column `first` on, and what mirrors it.
 template <typename T>
-void matrix_rows(const Tiles<T>& tiles, const RowSet<T>& a, const RowSet<T>& b, std::int64_t first,
-                 std::int64_t n, bool symmetric, T* scores) {
-  const std::int64_t cols = tiles.cols(), m = b.size();
+void matrix_rows(const Tiles<T>& tiles, std::int64_t m, std::int64_t first, std::int64_t n, bool symmetric,
+                 T* scores) {
+  const std::int64_t cols = tiles.cols(), n_strips = chunk_count(m, cols);
   auto block = tiles.pack_block(first, n);
-  auto tile = tiles.tile_memory();
-  for (std::int64_t strip = symmetric ? first / cols : 0; strip * cols < m; ++strip) {
-    tiles.fill(block, n, strip, tile.data());
-    std::int64_t from = std::max(strip * cols, symmetric ? first : 0), to = std::min((strip + 1) * cols, m);
+  std::vector<Scratch<T>> memory;
+  for (std::int64_t s = 0; s < kStripsAtOnce; ++s) memory.push_back(tiles.tile_memory());
+  for (std::int64_t start = symmetric ? first / cols : 0; start < n_strips; start += kStripsAtOnce) {
+    std::int64_t stop = std::min(start + kStripsAtOnce, n_strips);
+    for (std::int64_t s = start; s < stop; ++s) {
+      T* tile = memory[s - start].data();
+      tiles.fill(block, n, s, tile);
+      for (std::int64_t i = 0; i < n * cols; ++i) tile[i] = clip_cosine(tile[i]);
+    }
     for (std::int64_t r = 0; r < n; ++r)
-      for (std::int64_t j = from; j < to; ++j) {
-        T& value = tile.data()[r * cols + j - strip * cols];
-        bool known = a.direction[first + r].factor != 0 && b.direction[j].factor != 0;
-        value = known ? clip_cosine(value) : kMissing<T>;
-        scores[(first + r) * m + j] = value;
+      for (std::int64_t s = start; s < stop; ++s) {
+        std::int64_t from = std::max(s * cols, symmetric ? first : 0), to = std::min((s + 1) * cols, m);
+        const T* row = memory[s - start].data() + r * cols - s * cols;
+        if (from < to) std::copy(row + from, row + to, scores + (first + r) * m + from);
       }
-    for (std::int64_t j = std::max(from, first + n); symmetric && j < to; ++j)
-      for (std::int64_t r = 0; r < n; ++r)
-        scores[j * m + first + r] = tile.data()[r * cols + j - strip * cols];
+    for (std::int64_t j = std::max(start * cols, first + n); symmetric && j < std::min(stop * cols, m); ++j) {
+      const T* column = memory[j / cols - start].data() + j % cols;
+      for (std::int64_t r = 0; r < n; ++r) scores[j * m + first + r] = column[r * cols];
+    }
   }
+}
+
+// NaN in the rows and columns of vectors without a direction.
+template <typename T>
+void blank(const RowSet<T>& a, const RowSet<T>& b, T* scores) {
+  const std::int64_t n = a.size(), m = b.size();
+  for (std::int64_t i = 0; i < n; ++i)
+    if (a.direction[i].factor == 0) std::fill_n(scores + i * m, m, kMissing<T>);
+  for (std::int64_t j = 0; j < m; ++j)
+    for (std::int64_t i = 0; b.direction[j].factor == 0 && i < n; ++i) scores[i * m + j] = kMissing<T>;
 }
 
 }  // namespace
@@ -88,8 +105,9 @@ void cosine_matrix(const T* a, const T* b, std::int64_t dim, const std::int64_t*
     run_each(parallel, chunk_count(rows_a.size(), tiles.block_rows()), [&](std::size_t chunk) {
       std::int64_t first = chunk * tiles.block_rows();
       std::int64_t n = std::min(tiles.block_rows(), rows_a.size() - first);
-      matrix_rows(tiles, rows_a, rows_b, first, n, symmetric, out[i]);
+      matrix_rows(tiles, rows_b.size(), first, n, symmetric, out[i]);
     });
+    blank(rows_a, rows_b, out[i]);
   });
 }
 

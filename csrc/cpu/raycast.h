@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/raycast.h"
+#include "cpu/texture.h"
 
 namespace wmb {
 

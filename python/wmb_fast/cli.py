@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command ``wmb-fast``: its exit codes, and how it says what is wrong with a call.
 
-0: done. 1: something could not be scored; what and why is printed, the rest is written. 2: the call was wrong; one
-sentence on stderr. 130: interrupted; what is finished is kept.
+0: done. 1: something could not be scored: a rollout or an estimator failed, a proxy was refused, a rollout has no value
+at all; what and why is printed, the rest is written. A metric whose evidence nobody has (depth, say) is told, and is no
+failure. 2: the call was wrong; one sentence on stderr. 130: interrupted; what is finished is kept.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from ._walls.errors import WmbError
 from ._walls.ext import optional
@@ -27,19 +29,25 @@ def answer(arguments: list[str]) -> int:
     try:
         for package in ("typer", "rich"):
             optional(package, "score", "wmb-fast")
-        from .commands import app
+        from .commands import Abort, app
 
-        return int(app(args=arguments, prog_name="wmb-fast", standalone_mode=False) or 0)
+        try:
+            code = int(app(args=arguments, prog_name="wmb-fast", standalone_mode=False) or 0)
+        except (KeyboardInterrupt, Abort):
+            code = INTERRUPTED
+        return _interrupted() if code == INTERRUPTED else code
     except WmbError as error:
         return _wrong(str(error))
-    except KeyboardInterrupt:
-        print("wmb-fast: interrupted; the same command goes on from what is finished.", file=sys.stderr, flush=True)
-        os._exit(INTERRUPTED)  # threads that are decoding or waiting for a solver would keep the process for minutes
     except Exception as error:
         # What typer raises about arguments has a message of its own; its class moved between versions.
         if hasattr(error, "format_message"):
             return _wrong(f"wmb-fast: {error.format_message()}")
         raise
+
+
+def _interrupted() -> NoReturn:
+    print("wmb-fast: interrupted; the same command goes on from what is finished.", file=sys.stderr, flush=True)
+    os._exit(INTERRUPTED)  # threads at work on a video would keep the process until they are done with it
 
 
 def _wrong(sentence: str) -> int:

@@ -14,6 +14,7 @@ from ._walls.checks import one_of
 from ._walls.errors import bad_value
 from .screen import Screen
 
+Abort = typer.Abort
 DONE, INCOMPLETE = 0, 1
 
 app = typer.Typer(

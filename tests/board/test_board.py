@@ -225,6 +225,11 @@ def test_without_a_common_case_there_is_no_difference():
     assert (d.difference, d.interval.note, d.n_only_a, d.n_only_b) == (None, "no common case", 1, 1)
 
 
+def test_a_comparison_marks_a_proxy_among_the_cases_left_out_too():
+    scores = [score("X/a", 1.0), score("Y/a", 2.0, model="Y"), score("Y/b", 3.0, model="Y", maker=DIS)]
+    assert "~2.50" in board.comparison_markdown(board.compare(scores, (MEAN,), "X", "Y"))
+
+
 @pytest.mark.parametrize(("a", "b"), [("X", "Q"), ("X", "X")])
 def test_a_comparison_needs_two_models_of_the_board(a, b):
     with pytest.raises(ArgumentError, match="compare must name"):

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -156,7 +157,7 @@ WRONG = {
     "unknown protocol": (["--protocol", "nosuch"], "protocols must be among worldmark, got 'nosuch'"),
     "unknown plan": (["--plan", "nosuch-plan"], "nosuch-plan"),
     "unknown option": (["--nosuch"], "--nosuch"),
-    "unknown engine": (["--engine", "ray"], "engine must be one of local, got 'ray'"),
+    "unknown engine": (["--engine", "ray"], "engine must be local, the one engine of this version, got 'ray'"),
     "bad shard": (["--shard", "5/2"], "shard must be i/n"),
     "shard in words": (["--shard", "half"], "shard must be i/n"),
     "no jobs": (["--jobs", "0"], "jobs must be at least 1"),
@@ -290,3 +291,51 @@ def test_without_typer_one_sentence_names_the_extra(tmp_path):
     assert result.returncode == 2
     assert one_sentence(result.stderr)
     assert "pip install 'wmb-fast[score]'" in result.stderr
+
+
+def test_an_interrupt_keeps_what_is_done_and_leaves_at_once(good, tmp_path):
+    for case in range(2, 7):
+        shutil.copytree(good / "Alpha", tmp_path / "in" / f"Model{case}")
+    call = ["score", str(tmp_path / "in"), "--protocol", "worldmark", "--out", str(tmp_path / "out"), "--jobs", "1"]
+    command = [sys.executable, "-m", "wmb_fast", *call, "--cache", str(tmp_path / "cache")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "[1/5]" in line:
+                process.send_signal(signal.SIGINT)
+                break
+        rest = process.stderr.read()
+    assert process.returncode == 130
+    assert "goes on from what is finished" in rest
+    assert "Traceback" not in rest
+    assert not (tmp_path / "out" / "scorecard.jsonl").exists()
+    assert list((tmp_path / "out" / "parts").glob("[!.]*.jsonl"))
+
+
+def test_a_world_is_rendered_with_faults_and_can_be_scored(wmb, score, tmp_path):
+    options = ["--seconds", "3", "--fps", "8", "--size", "64x48", "-o", tmp_path / "world"]
+    code, out, _ = wmb("world", "worldmark/06", "--fault", "stall=0.5", "--fault", "hard_cut", *options)
+    assert code == 0
+    assert str(tmp_path / "world") in out
+    truth = json.loads((tmp_path / "world" / "truth.json").read_text())
+    assert {f["name"]: f["strength"] for f in truth["faults"]} == {"stall": 0.5, "hard_cut": 0.4}
+    code, out, _ = score(tmp_path / "world")
+    assert code == 0, out
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["worldmark/06", "--fault", "nosuch=1"], "fault must be one of"),
+        (["worldmark/06", "--fault", "stall=much"], "strength"),
+        (["worldmark/06", "--fault", "stall=7"], "stall must be above 0"),
+        (["nosuch-plan"], "nosuch-plan"),
+        (["worldmark/06", "--size", "large"], "size must be WIDTHxHEIGHT"),
+    ],
+)
+def test_a_world_that_cannot_be_is_a_wrong_call(wmb, tmp_path, options, sentence):
+    code, _, err = wmb("world", *options, "-o", tmp_path / "world")
+    assert code == 2
+    assert one_sentence(err)
+    assert sentence in err
+    assert not (tmp_path / "world").exists()

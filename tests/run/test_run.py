@@ -167,7 +167,7 @@ def test_a_damaged_part_is_made_anew_and_reported(first, folder, cache, tmp_path
     [
         ({"protocols": ["nosuch"]}, "protocols must be among worldmark, got 'nosuch'"),
         ({"protocols": []}, "protocols must name at least one"),
-        ({"engine": "ray"}, "engine must be one of local, got 'ray'"),
+        ({"engine": "ray"}, "engine must be local, the one engine of this version, got 'ray'"),
         ({"jobs": 0}, "jobs must be at least 1"),
         ({"shard": (3, 2)}, "shard must be i/n"),
         ({"plan": "no/such/plan"}, "no/such/plan"),

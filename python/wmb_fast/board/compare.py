@@ -28,7 +28,7 @@ class Difference:
         n_common: Cases with a value from both.
         n_only_a, n_only_b: Cases with a value from one alone: in no number above.
         all_a, all_b: Each model's value over all its own cases, those only it has included.
-        proxy: Whether an estimator other than the paper's own had a hand in it.
+        proxy: Whether an estimator other than the paper's own had a hand in any of these.
     """
 
     column: str
@@ -104,7 +104,7 @@ def _difference(column: Column, a: Cases, b: Cases) -> Difference:
         picks = draws(len(common))
         ends = [resampled(*sums_and_counts(column, cases), column.combine, picks) for cases in (a_common, b_common)]
         interval = percentile_interval(np.subtract(*ends), len(common))
-    both = [s for cases in (a_common, b_common) for records in cases.values() for s in records]
+    used = [s for cases in (a, b) for records in cases.values() for s in records]
     return Difference(
         column=column.name,
         a=value_a,
@@ -116,5 +116,5 @@ def _difference(column: Column, a: Cases, b: Cases) -> Difference:
         n_only_b=len(b) - len(common),
         all_a=point(column, a),
         all_b=point(column, b),
-        proxy=any(s.proxy for s in both if any(t.pick(s) is not None for t in column.terms)),
+        proxy=any(s.proxy for s in used if any(t.pick(s) is not None for t in column.terms)),
     )

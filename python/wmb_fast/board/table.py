@@ -78,8 +78,24 @@ def tables(scores: Iterable[Score], columns: Mapping[str, Sequence[Column]]) -> 
         ArgumentError: Records of a protocol without columns; compat and default records of one protocol together;
             one record twice.
 
+    Numerics:
+        Values are exactly rounded sums over counts, in float64; intervals as in :mod:`.intervals`. No result depends on
+        the order of the records, on threads or on the machine.
+
     Source:
         Percentile bootstrap over rollouts: B. Efron, R. Tibshirani, An Introduction to the Bootstrap, section 13.3.
+
+    Example:
+        >>> from wmb_fast.protocols.record import Status, Term
+        >>> column = Column("M", (Term(lambda score: score.value),), lambda means: means[0])
+        >>> records = [
+        ...     Score(f"x/{i}", "x", str(i), "toy", "m", {}, float(i), Status.OK, "", 1, 1, "toy.m/1", False)
+        ...     for i in range(4)
+        ... ]
+        >>> [table] = tables(records, {"toy": [column]})
+        >>> cell = table.rows[0].cells["M"]
+        >>> cell.value, cell.n_used, cell.interval.low < 1.5 < cell.interval.high
+        (1.5, 4, True)
     """
     by_protocol: dict[str, list[Score]] = {}
     for score in scores:

@@ -7,10 +7,14 @@ directions of time, for what appears in one direction disappears in the other. B
 
 - *Screen*, on every pair of neighbours, cheap: a coarse flow at half the size, and the histogram of colours. Most pairs
   end here; the others are measured carefully.
-- *Break*: more than half of the structure is unexplained. (Of pairs of frames from different clips 95 % are above that
-  limit; between neighbours in a continuous shot 0.1 is much.) Or the break is spread over two steps by one blended
-  frame: each alone leaves more than a fifth unexplained, both together more than half, and the steps around them are
-  smaller than half of either.
+- *Apart* are two frames if more than half of the structure is unexplained; or more than a third, and with the colours
+  (the histograms' difference) more than two thirds of what is seen: 1 - (1 - structure) (1 - colour). So the same room
+  with other walls counts, and a change of light alone does not. (Of frames from different clips 99 % are apart, of
+  frames of one clip more than 100 frames from each other 95 %; between neighbours in a continuous shot it is rarely
+  more than a tenth that is unexplained.)
+- *Break*: neighbours that are apart. Or the break is spread over two steps by one blended frame: each alone leaves more
+  than a fifth of the structure unexplained, the frames on both sides are apart, and the steps around them are smaller
+  than half of either.
 - *It lasts*: the frame before the break and the one two after it stand as far apart, and so do the one three before and
   the first after it. So a flash or a broken frame of up to two frames is no cut.
 - *It is sudden*: a run of breaks over more than three frames is turmoil and not a cut. A run counts once, at its last
@@ -41,7 +45,8 @@ def settings(model: str | None) -> Settings:
         "noise_variance": 16.0,
         "screen_structure": 0.2,
         "screen_colour": 0.3,
-        "unexplained": 0.5,
+        "unexplained": 1 / 2,
+        "unexplained_with_colour": [1 / 3, 2 / 3],
         "unexplained_by_blend": 0.2,
         "lasts": 3,
         "longest_run": 3,
@@ -61,7 +66,6 @@ class CutsByMotion:
         self._quick = create(self._cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST)
         self._careful = create(self._cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
         self._set = settings
-        self._limit = float(settings["unexplained"])
         width, height = settings["size"]
         self._pixels = {shape: _pixel_grid(*shape) for shape in ((height, width), (height // 2, width // 2))}
         self._behind, self._ahead = settings["lasts"], settings["lasts"] - 1
@@ -84,7 +88,7 @@ class CutsByMotion:
 
     def _is_cut(self, first: int) -> bool:
         """Whether a lasting break lies right before picture ``first`` of the recent ones."""
-        if self._steps[first] > self._limit:
+        if self._steps[first] > self._set["screen_structure"] and self._differ(first - 1, first):
             before = first - 1
         elif first >= 2 and self._is_blended(first):
             before = first - 2
@@ -100,13 +104,17 @@ class CutsByMotion:
         return spread and self._differ(first - 2, first)
 
     def _differ(self, early: int, late: int) -> bool:
-        return self._unexplained(self._recent[early], self._recent[late]) > self._limit
+        """Whether two of the recent pictures are apart."""
+        a, b = self._recent[early], self._recent[late]
+        structure, (least, limit) = self._unexplained(a, b), self._set["unexplained_with_colour"]
+        if structure > self._set["unexplained"]:
+            return True
+        return bool(structure > least and 1 - (1 - structure) * (1 - _colour_change(a, b)) > limit)
 
     def _step(self, before: _Small, after: _Small) -> float:
         """How much of the structure is unexplained from one frame to the next; the coarse answer if that is little."""
-        colours = float(np.abs(before.colours - after.colours).sum()) / (2 * before.half.size)
         coarse = self._carried(self._quick, before.half, after.half, self._set["square"] // 2)
-        if colours <= self._set["screen_colour"] and coarse <= self._set["screen_structure"]:
+        if _colour_change(before, after) <= self._set["screen_colour"] and coarse <= self._set["screen_structure"]:
             return coarse
         return self._unexplained(before, after)
 
@@ -164,6 +172,11 @@ class _Small(NamedTuple):
     grey: Frame
     half: Frame
     colours: npt.NDArray[np.int64]
+
+
+def _colour_change(a: _Small, b: _Small) -> float:
+    """The share of the pixels that would have to change colour to make one histogram of the other."""
+    return float(np.abs(a.colours - b.colours).sum()) / (2 * a.half.size)
 
 
 def _pixel_grid(height: int, width: int) -> tuple[Grey, Grey]:

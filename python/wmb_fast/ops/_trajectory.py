@@ -35,7 +35,8 @@ class Sim3(Record):
         rotation: (..., 3, 3), determinant +1; NaN where nothing determines it.
         translation: (..., 3); NaN where the rotation or the scale is.
         scale: (...); 1 where it was not asked for.
-        rmse: (...) root mean square distance of the points it was fitted to, after what was applied of it.
+        rmse: (...) root mean square distance of the points it was fitted to, after what was applied of it; NaN where
+            that was not measured (:func:`rpe` without an alignment).
         rank: (...) int64: of the covariance; -1 where nothing was fitted.
     """
 
@@ -261,7 +262,7 @@ def sim3_of(batch: Batch, fits: Array) -> Sim3:
     if not batch.shape and batch.call.kind == "numpy":
         # A caller's loop over single items: the same fields, without a detour over arrays.
         row = fits[0] if batch.dtype is fits.dtype else fits[0].astype(batch.dtype)
-        why = np.uint8(row[15])
+        why: Any = np.uint8(row[15])
         rotation = row[:9].reshape(3, 3)
         return Sim3(STATUS[why], why, rotation, row[9:12], row[12], row[13], np.int64(row[14]))
     status, codes = batch.status(fits[:, 15].astype(np.uint8))

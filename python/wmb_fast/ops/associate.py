@@ -75,25 +75,28 @@ def associate(
     else:
         room = np.empty((min(len(a), len(b)) if one_to_one else len(a), 2), dtype=np.int64)
         pairs = room[: core.associate(a, b, limit, bool(one_to_one), room.reshape(-1))]
-    return call.give(np.stack([at[0][pairs[:, 0]], at[1][pairs[:, 1]]], axis=1))
+    columns = [pairs[:, k] if index is None else index[pairs[:, k]] for k, index in enumerate(at)]
+    return call.give(np.stack(columns, axis=1))
 
 
-def _ordered(name: str, stamps: Array, sort: bool) -> tuple[Array, Array]:
-    """The finite stamps in ascending order, and where each stood."""
+def _ordered(name: str, stamps: Array, sort: bool) -> tuple[Array, Array | None]:
+    """The finite stamps in ascending order, and where each stood; ``None`` where that is where it stands."""
     if stamps.ndim != 1:
         raise bad_value("associate", name, "have shape (N,)", shape_text(stamps))
-    index = np.flatnonzero(np.isfinite(stamps))
-    kept = stamps[index].astype(np.float64)
+    kept, index = stamps.astype(np.float64, copy=False), None
+    if not np.isfinite(kept).all():
+        index = np.flatnonzero(np.isfinite(kept))
+        kept = kept[index]
+    falls = kept[1:] < kept[:-1]
+    if not falls.any():
+        return kept, index
     if sort:
         order = np.argsort(kept, kind="stable")
-        return kept[order], index[order]
-    falls = np.flatnonzero(np.diff(kept) < 0)
-    if falls.size:
-        k = int(falls[0])
-        requirement = "ascend (or be called with sort=True)"
-        got = f"{kept[k + 1]:.17g} in row {index[k + 1]} after {kept[k]:.17g}"
-        raise bad_value("associate", name, requirement, got)
-    return kept, index
+        return kept[order], order if index is None else index[order]
+    k = int(falls.argmax()) + 1
+    row = k if index is None else int(index[k])
+    got = f"{kept[k]:.17g} in row {row} after {kept[k - 1]:.17g}"
+    raise bad_value("associate", name, "ascend (or be called with sort=True)", got)
 
 
 def _same_clock(a: Array, b: Array, limit: float) -> None:

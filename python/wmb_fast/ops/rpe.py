@@ -184,11 +184,12 @@ def _core_rpe(batch: Batch, selection: _Selection, relation: str | None, frame: 
         counts = np.maximum(sizes - delta, 0) if selection.all_pairs else np.maximum(sizes - 1, 0) // delta
     else:
         counts = np.empty(batch.n, dtype=np.int64)
-        refuse(batch, core.count_pairs(*pair, *batch.layout(), *how, counts))
+        refuse(batch, core.count_pairs(*pair, *batch.layout(), *how, counts))  # type: ignore[call-overload]
     rows = _Rows(batch, counts)
     extra = -1 if relation is None else RELATIONS.index(relation)
     out = rows.pairs.reshape(-1), rows.errors, rows.statistics.reshape(3, -1), rows.deviation, rows.fits.reshape(-1)
-    refuse(batch, core.rpe(*pair, *batch.layout(), *how, frame == "world", extra, rows.starts, *out))
+    what = frame == "world", extra, rows.starts
+    refuse(batch, core.rpe(*pair, *batch.layout(), *how, *what, *out))  # type: ignore[call-overload]
     return rows.record(relation)
 
 

@@ -51,7 +51,7 @@ class Evidence:
         facts: Its plan, size, rate.
         channels: What there is, by name.
         missing: Why a channel that was asked for is not there, by name; a short reason.
-        provenance: What the numbers come from: the video's content hash, the decoder, whether the file is truncated, and
+        provenance: What the numbers come from: the content hash of the video, the decoder, whether it is truncated, and
             notes on the file.
         notes: What a reader of the numbers should know, a sentence each: those on the file, and damaged cache entries.
     """

@@ -43,6 +43,7 @@ def packed(arrays: Arrays) -> bytes:
 def keep(out: Path, rollout: str, arrays: Arrays) -> str:
     """Writes a rollout's arrays, whole or not at all, and returns their hash."""
     content = packed(arrays)
+    path_of(out, rollout).parent.mkdir(exist_ok=True)
     files.write(path_of(out, rollout), content)
     return sha256(content).hexdigest()
 

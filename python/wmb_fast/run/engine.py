@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import board
-from .._walls.checks import integer, one_of
+from .._walls.checks import integer
 from .._walls.errors import bad_value
 from .._walls.ext import get_num_threads
 from ..evidence.store import Store, default_folder
@@ -23,7 +23,7 @@ from ..rollout.discover import Rollout, find_rollouts
 from . import curves, describe, files, folder, known, local, task
 
 StrPath = str | os.PathLike[str]
-ENGINES = ("local",)
+ENGINE = "local"
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def score(
     jobs: int | None = None,
     shard: tuple[int, int] | None = None,
     cache: StrPath | None = None,
-    engine: str = "local",
+    engine: str = ENGINE,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Outcome:
     """Scores rollouts and writes the run folder.
@@ -89,14 +89,27 @@ def score(
     Raises:
         WmbError: The call is wrong: an unknown protocol, plan or engine, no video, a folder that cannot be written.
             A rollout that fails does not raise; its records say why.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from wmb_fast.rollout.video import write_video
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     clip = Path(folder) / "model" / "001_006.mp4"  # the name says the plan: forward, back
+        ...     clip.parent.mkdir()
+        ...     _ = write_video(clip, np.zeros((9, 32, 48, 3), np.uint8), fps=2)
+        ...     made = score([clip], ["worldmark"], out=Path(folder) / "out", cache=Path(folder) / "cache")
+        >>> made.scores[0].rollout, made.scores[0].metric, made.scores[0].status.value, made.complete
+        ('model/001_006', 'direction_accuracy', 'not_evaluable', False)
     """
-    one_of("score", "engine", engine, ENGINES)
+    if engine != ENGINE:
+        raise bad_value("score", "engine", f"be {ENGINE}, the one engine of this version", repr(engine))
     options = task.Options(known.protocols(protocols), compat, require_official)
     jobs = get_num_threads() if jobs is None else integer("score", "jobs", jobs, at_least=1)
     rollouts = _shard(find_rollouts(paths, plan=plan), shard)
     target = files.writable_folder("out", Path(out))
     store = Store(files.writable_folder("cache", Path(cache) if cache else default_folder()))
-    for place in (target, *(files.writable_folder("out", target / name) for name in ("parts", "curves"))):
+    for place in (target, files.writable_folder("out", target / "parts"), target / "curves"):
         files.sweep(place)
     done: list[task.Done] = []
     watch(Progress("", "begun", (), 0, len(rollouts)))
