@@ -109,11 +109,14 @@ def board_(
     return DONE
 
 
+_FAULT_HELP = "NAME=STRENGTH, or NAME alone for its usual strength: slow_response, wrong_direction, stall, hard_cut, repainted_wall."
+
+
 @app.command()
 def world(
     plan: Annotated[str, typer.Argument(help="A plan's name, for example worldmark/06, or a plan file.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
-    fault: Annotated[list[str] | None, typer.Option(help="NAME=STRENGTH; NAME alone for its usual strength.")] = None,
+    fault: Annotated[list[str] | None, typer.Option(help=_FAULT_HELP)] = None,
     seed: Annotated[int, typer.Option(help="Another seed is another room.")] = 0,
     fps: Annotated[float, typer.Option(help="Frames a second.")] = 16.0,
     seconds: Annotated[float, typer.Option(help="What a step of the plan lasts.")] = 20.0,
