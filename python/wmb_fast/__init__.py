@@ -4,7 +4,9 @@
 Importing this package imports NumPy and the compiled core, nothing else.
 """
 
-from . import reference
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ._walls.dispatch import available_backends
 from ._walls.errors import (
     ArgumentError,
@@ -37,6 +39,9 @@ from .ops.stats import (
     spearman,
 )
 from .ops.visibility import Visibility, visibility
+
+if TYPE_CHECKING:
+    from . import reference
 
 __version__ = "0.1.0"
 
@@ -97,3 +102,10 @@ __all__ = [
     "unproject",
     "visibility",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """``reference`` is imported when it is first asked for."""
+    if name == "reference":
+        return importlib.import_module(".reference", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

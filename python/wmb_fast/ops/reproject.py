@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import reference
 from .._walls.arrays import Array, ArrayLike, Call, take
 from .._walls.cameras import batch_of, cameras, flat, image, passage, size, spread, stacked, transforms
 from .._walls.checks import trailing
 from .._walls.dispatch import declare, pick
 from .._walls.ext import core
+from .._walls.lazy import reference
 
 declare("project", "cpu", "reference")
 declare("unproject", "cpu", "reference")

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import reference
 from .._walls.arrays import Array, ArrayLike, Call, take
 from .._walls.cameras import batch_of, cameras, flat, image, occlusion_bounds, passage, spread, stacked, transforms
 from .._walls.checks import integer, one_of, real, same_shape, shape_text, trailing
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
 from .._walls.ext import core
+from .._walls.lazy import reference
 from .._walls.records import Record, code, status_of
 
 declare("depth_agreement", "cpu", "reference")

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import reference
 from .._walls.arrays import ArrayLike, take
 from .._walls.cameras import batch_of, cameras, image, spread, stacked, transforms
 from .._walls.checks import real, same_shape, trailing
 from .._walls.dispatch import declare, pick
 from .._walls.ext import core
+from .._walls.lazy import reference
 
 declare("visibility", "cpu", "reference")
 
