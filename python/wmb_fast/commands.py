@@ -109,7 +109,10 @@ def board_(
     return DONE
 
 
-_FAULT_HELP = "NAME=STRENGTH, or NAME alone for its usual strength: slow_response, wrong_direction, stall, hard_cut, repainted_wall."
+_FAULT_HELP = (
+    "NAME=STRENGTH, or NAME alone for its usual strength. "
+    "Names: slow_response, wrong_direction, stall, hard_cut, repainted_wall."
+)
 
 
 @app.command()
