@@ -164,9 +164,13 @@ WMB_HD inline double mean_square_of(const Sim3& fit, const Spread& s, const Svd3
 }
 
 // The residual of the best transform there is: where the rotation or scale is missing, the source has no
-// extent, and its point lies on the target's mean whatever they are.
+// extent, and its point lies on the target's mean whatever they are. Without any point it is NaN.
 WMB_HD inline Residual residual_of(const Sim3& fit, const Moments& m, const Spread& s) {
   Residual r;
+  if (fit.reason == Reason::not_finite) {
+    const double nan = std::nan("");
+    return {nan * identity3(), {nan, nan, nan}, {nan, nan, nan}, {nan, nan, nan}};
+  }
   bool known = fit.scale == fit.scale && fit.rotation.m[0] == fit.rotation.m[0];
   r.m = known ? fit.scale * fit.rotation : 0.0 * identity3();
   r.from = m.origin_x;

@@ -64,9 +64,10 @@ void collect_weighted(const Tracks<T>& tracks, const std::uint8_t* mask, const d
   for (std::size_t k = 0; k < n; ++k) use[k] = weights[k] > 0.0 && (mask == nullptr || mask[k] != 0);
   collect(tracks, use.data(), n, -1, problem);
   kept.resize(problem.n);
-  double sum = 0.0;
+  double sum = 0.0, largest = 0.0;
+  for (std::size_t k = 0; k < problem.n; ++k) largest = std::max(largest, weights[problem.index[k]]);
   for (std::size_t k = 0; k < problem.n; ++k) {
-    kept[k] = weights[problem.index[k]];
+    kept[k] = weights[problem.index[k]] / largest;  // so that neither the sum nor its inverse leaves float64
     sum += kept[k];
   }
   for (double& w : kept) w *= static_cast<double>(problem.n) / sum;
@@ -103,10 +104,17 @@ void umeyama(const Tracks<T>& tracks, const Items& items, const double* weights,
 
 namespace {
 
-// Applies y = M (x - from) + shift + to to a point, or a pose and its rotation, whatever its entries are.
+// Applies y = M (x - from) + shift + to to a point, or a pose and its rotation. What is not finite becomes
+// NaN throughout.
 template <typename T>
 void transform(const T* from, std::size_t stride, const Residual& r, const Mat3<double>& rotation,
                double* to) {
+  double check = 0.0;
+  for (std::size_t i = 0; i < stride; ++i) check += static_cast<double>(from[i] - from[i]);
+  if (check != 0.0) {
+    std::fill_n(to, stride, std::nan(""));
+    return;
+  }
   std::size_t step = stride == kPoint ? 1 : 4, at = stride == kPoint ? 0 : 3;
   Vec3<double> x{static_cast<double>(from[at]), static_cast<double>(from[at + step]),
                  static_cast<double>(from[at + 2 * step])};
@@ -116,7 +124,7 @@ void transform(const T* from, std::size_t stride, const Residual& r, const Mat3<
     for (int i = 0; i < 9; ++i) pose.m[i] = static_cast<double>(from[4 * (i / 3) + i % 3]);
     pose = rotation * pose;
     for (int i = 0; i < 9; ++i) to[4 * (i / 3) + i % 3] = pose.m[i];
-    for (int i = 12; i < 16; ++i) to[i] = i == 15 ? 1.0 : 0.0;
+    for (int i = 12; i < 16; ++i) to[i] = static_cast<double>(from[i]);
   }
   to[at] = y.x;
   to[at + step] = y.y;
@@ -223,15 +231,15 @@ template <typename T>
 Refused ape(const Tracks<T>& tracks, const Items& items, const FitOptions& options, Relation relation,
             double* errors, double* deviation, double* statistics, double* fits) {
   Refusals refusals;
-  const bool points_do = of_positions(relation) && options.align != Align::origin;
+  const bool is_pose = tracks.stride == kPose;
   for_groups(items.n, [&](std::size_t first, std::size_t count, Problem* problems) {
     CheckedTracks<T> checked[kGroup];
     std::vector<double> scratch;
     Refused refused;
     for (std::size_t i = 0; i < count; ++i) {
       std::size_t item = first + i, n = items.size(item);
-      if (!points_do) check_item(tracks, items, item, checked[i], refused);
-      const std::uint8_t* mask = points_do ? mask_of(items, item) : checked[i].mask();
+      if (is_pose) check_item(tracks, items, item, checked[i], refused);
+      const std::uint8_t* mask = is_pose ? checked[i].mask() : mask_of(items, item);
       collect(tracks_of(tracks, items, item), mask, n, options.n_fit, problems[i]);
     }
     refusals.add(refused);

@@ -147,7 +147,9 @@ std::size_t associate_nearest(const double* a, std::size_t n_a, const double* b,
     std::size_t best = after;
     if (after == n_b || (after > 0 && a[i] - b[after - 1] <= b[after] - a[i])) best = after - 1;
     while (best > 0 && b[best - 1] == b[best]) --best;
-    if (!(std::abs(a[i] - b[best]) <= limit)) continue;
+    bool within = a[i] > b[n_b - 1] ? a[i] <= b[n_b - 1] + limit
+                                    : std::abs(a[i] - b[best]) <= limit && a[i] >= b[0] - limit;
+    if (!within) continue;
     pairs[2 * count] = static_cast<std::int64_t>(i);
     pairs[2 * count + 1] = static_cast<std::int64_t>(best);
     ++count;

@@ -114,10 +114,11 @@ void fit(Problem* problems, std::size_t count, Align align, double epsilon) {
     Problem& p = problems[i];
     p.fit = {identity3(), {0, 0, 0}, 1.0, -1, Reason::ok};
     p.residual = {identity3(), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
-    if (p.n_fit == 0) {
+    if (p.n == 0) {
       p.fit.reason = Reason::not_finite;
       continue;
     }
+    if (p.n_fit == 0) continue;
     p.spread = spread_of(p.moments);
     if (is_coarse(p.moments, p.spread, epsilon)) p.fit.reason = Reason::coarse_coordinates;
   }

@@ -255,6 +255,7 @@ void deviations(const T* poses, std::size_t n, double* out) {
     // x - x is zero or NaN.
     Lanes finite = (p.p.x - p.p.x) + (p.p.y - p.p.y) + (p.p.z - p.p.z);
     for (int i = 0; i < 9; ++i) finite = finite + (p.r.m[i] - p.r.m[i]);
+    for (int i = 0; i < 4; ++i) finite = finite + (last[i] - last[i]);
     store_some(out + k, deviation + finite, n - k);
   }
 }

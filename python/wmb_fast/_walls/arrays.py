@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -65,30 +65,40 @@ def take(
     arguments: Mapping[str, ArrayLike | Sequence[ArrayLike] | None],
     *,
     dtypes: Mapping[str, Sequence[str]] | Sequence[str] = FLOATS,
+    optional: Collection[str] = (),
+    lists: bool = True,
 ) -> tuple[Call, dict[str, Any]]:
     """Checks kind, device and dtype of all array arguments together and returns C-contiguous NumPy views.
 
     Args:
         op: The op's name, for messages.
-        arguments: Name to array; ``None`` stays ``None``; a list or tuple of arrays (a ragged batch) becomes a list.
+        arguments: Name to array; a list or tuple of arrays (a ragged batch) becomes a list.
         dtypes: The accepted dtypes, for all arguments or by name. Arguments whose dtypes are floating must agree in it.
+        optional: The arguments that may be ``None``, and stay so.
+        lists: Whether the op takes ragged batches.
 
     Returns:
         The call (kind, device), and the views by name. float16 and bfloat16 arrive as float32.
 
     Raises:
         ArgumentTypeError: Something that is not an array, arrays of two kinds, devices or float dtypes, a dtype the
-            op does not take, or a tensor that requires grad outside ``torch.no_grad()``.
+            op does not take, a NumPy masked array (its own mask would be lost), a sparse tensor, or a tensor that
+            requires grad outside ``torch.no_grad()``.
+        BackendError: Arrays on a device for which the op has no backend.
     """
-    if _all_plain(arguments, dtypes):
+    if _all_plain(arguments, dtypes, optional):
         return _numpy_call(op), dict(arguments)
     flat: list[tuple[str, ArrayLike]] = []
     for name, value in arguments.items():
-        if isinstance(value, (list, tuple)):
+        if lists and isinstance(value, (list, tuple)):
             flat.extend((f"{name}[{i}]", item) for i, item in enumerate(value))
-        elif value is not None:
+        elif value is not None or name not in optional:
             flat.append((name, value))
     call = _common(op, flat)
+    if call.device != "cpu":
+        from .dispatch import require_backend
+
+        require_backend(op, call.device)
     views = {name: _view(op, name, value, _accepted(dtypes, name)) for name, value in flat}
     _same_float(op, dict(flat))
     taken: dict[str, Any] = {}
@@ -100,11 +110,13 @@ def take(
     return call, taken
 
 
-def _all_plain(arguments: Mapping[str, Any], dtypes: Mapping[str, Sequence[str]] | Sequence[str]) -> bool:
+def _all_plain(
+    arguments: Mapping[str, Any], dtypes: Mapping[str, Sequence[str]] | Sequence[str], optional: Collection[str]
+) -> bool:
     """Whether these are C-contiguous NumPy arrays that need no conversion: the short way in for small calls."""
     float_seen = None
     for name, value in arguments.items():
-        if value is None:
+        if value is None and name in optional:
             continue
         if type(value) is not np.ndarray or not value.flags.c_contiguous:
             return False
@@ -130,6 +142,8 @@ def _common(op: str, flat: list[tuple[str, ArrayLike]]) -> Call:
     for name, value in flat:
         if not is_array(value):
             raise bad_type(op, name, "be a NumPy array or a torch tensor", type(value).__name__)
+        if isinstance(value, np.ma.MaskedArray):
+            raise bad_type(op, name, "be an array without a mask of its own", type(value).__name__)
         kinds[name] = "torch" if is_tensor(value) else "numpy"
         devices[name] = str(value.device) if is_tensor(value) else "cpu"
     for what, by_name in (("kind", kinds), ("device", devices)):
@@ -162,11 +176,13 @@ def _view(op: str, name: str, value: ArrayLike, accepted: Sequence[str]) -> Arra
         raise bad_type(op, name, "have dtype " + " or ".join(accepted), dtype)
     if is_tensor(value):
         torch = sys.modules["torch"]
+        if value.layout is not torch.strided:
+            raise bad_type(op, name, "be a dense tensor", f"layout {value.layout}")
         if value.requires_grad and torch.is_grad_enabled():
             raise bad_type(op, name, "not require grad outside torch.no_grad()", "requires_grad=True")
         if value.device.type != "cpu":
             return value  # type: ignore[no-any-return]  # a device array goes to a device backend as it is
-        value = value.detach()
+        value = value.detach().resolve_neg()
         value = (value.float() if dtype in ("float16", "bfloat16") else value).numpy()
     elif dtype == "float16":
         value = value.astype(np.float32)

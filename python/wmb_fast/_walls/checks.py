@@ -11,6 +11,8 @@ import numpy as np
 
 from .errors import bad_type, bad_value
 
+LARGEST_INTEGER = 2**63 - 1  # what the core counts in
+
 
 def shape_text(array: np.ndarray[Any, Any]) -> str:
     """A shape as it is written in messages: ``shape (3, 4)``."""
@@ -33,6 +35,21 @@ def same_shape(op: str, argument: str, array: np.ndarray[Any, Any], other: str, 
         raise bad_value(op, argument, f"have the shape of {other} {tuple(like.shape)}", shape_text(array))
 
 
+def lengths_of(op: str, lengths: object, shape: tuple[int, ...], most: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Requires one integer from 0 to ``most`` for each item of a padded batch, and returns them as (items,) int64."""
+    try:
+        sizes = np.asarray(lengths)
+    except ValueError:
+        raise bad_type(op, "lengths", "be one array of integers", repr(lengths)) from None
+    if not np.issubdtype(sizes.dtype, np.integer):
+        raise bad_type(op, "lengths", "hold integers", sizes.dtype)
+    if sizes.shape != shape:
+        raise bad_value(op, "lengths", f"have the batch's shape {shape}", shape_text(sizes))
+    if sizes.size and (sizes.min() < 0 or sizes.max() > most):
+        raise bad_value(op, "lengths", f"lie between 0 and {most}", f"{sizes.min()} to {sizes.max()}")
+    return np.ascontiguousarray(sizes.reshape(-1), dtype=np.int64)
+
+
 def finite(op: str, argument: str, array: np.ndarray[Any, Any]) -> None:
     """Requires finite values, and names the first that is not."""
     bad = ~np.isfinite(array)
@@ -44,16 +61,27 @@ def finite(op: str, argument: str, array: np.ndarray[Any, Any]) -> None:
 def one_of(op: str, argument: str, value: object, choices: Iterable[str]) -> None:
     """Requires one of the named choices."""
     names = list(choices)
-    if value not in names:
+    if not isinstance(value, str) or value not in names:
         raise bad_value(op, argument, "be one of " + ", ".join(names), repr(value))
 
 
-def integer(op: str, argument: str, value: object, *, at_least: int | None = None) -> int:
+def flag(op: str, argument: str, value: object) -> bool:
+    """Requires True or False, and returns it as a bool."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise bad_type(op, argument, "be True or False", repr(value))
+    return bool(value)
+
+
+def integer(
+    op: str, argument: str, value: object, *, at_least: int | None = None, at_most: int = LARGEST_INTEGER
+) -> int:
     """Requires an integer (not a bool), and returns it as an int."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise bad_type(op, argument, "be an integer", repr(value))
     if at_least is not None and int(value) < at_least:
         raise bad_value(op, argument, f"be at least {at_least}", repr(value))
+    if int(value) > at_most:
+        raise bad_value(op, argument, f"be at most {at_most}", repr(value))
     return int(value)
 
 
@@ -61,7 +89,10 @@ def real(op: str, argument: str, value: object, *, above: float | None = None, a
     """Requires a finite real number (not a bool), and returns it as a float."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise bad_type(op, argument, "be a real number", repr(value))
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise bad_value(op, argument, "be within the range of float64", repr(value)) from None
     if not np.isfinite(number):
         raise bad_value(op, argument, "be finite", repr(value))
     if above is not None and not number > above:

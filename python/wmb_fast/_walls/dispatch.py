@@ -38,10 +38,20 @@ def available_backends(op: str) -> tuple[str, ...]:
         >>> wmb.available_backends("umeyama")
         ('cpu', 'reference')
     """
-    if op not in _declared:
+    if not isinstance(op, str) or op not in _declared:
         raise bad_value("available_backends", "op", "name a public op", repr(op))
     has_cuda = cuda_status()[0]
     return tuple(b for b in _declared[op] if b in ("cpu", "reference") or has_cuda)
+
+
+def require_backend(op: str, device: str) -> None:
+    """Requires that an op has a backend for arrays that are not in host memory.
+
+    Raises:
+        BackendError: It has none.
+    """
+    if not {"cuda", "triton"}.intersection(_declared.get(op, ())):
+        raise BackendError(f"{op}: no backend of this version runs on device {device}. Move the arguments to the CPU.")
 
 
 def pick(op: str, backend: str, device: str) -> str:
@@ -59,7 +69,7 @@ def pick(op: str, backend: str, device: str) -> str:
         for option in () if on_host else ("cuda", "triton"):
             if option in _declared[op]:
                 return option
-        raise BackendError(f"{op}: no backend of this version runs on device {device}. Move the arguments to the CPU.")
+        require_backend(op, device)
     if (backend in ("cpu", "reference")) != on_host:
         raise bad_value(op, "backend", f"run on the arguments' device {device}", repr(backend))
     if backend not in _declared[op]:

@@ -12,6 +12,7 @@ from .checks import integer
 from .errors import MissingExtraError, bad_value
 
 core = _core
+MOST_THREADS = 2**31 - 1  # an int of the core's
 
 
 def set_num_threads(n: int) -> None:
@@ -31,7 +32,7 @@ def set_num_threads(n: int) -> None:
         >>> wmb.get_num_threads()
         2
     """
-    core.set_num_threads(integer("set_num_threads", "n", n, at_least=1))
+    core.set_num_threads(integer("set_num_threads", "n", n, at_least=1, at_most=MOST_THREADS))
 
 
 def get_num_threads() -> int:
@@ -50,7 +51,7 @@ def _threads_from_environment() -> None:
     text = os.environ.get("WMB_NUM_THREADS")
     if text is None:
         return
-    if not text.isdecimal() or int(text) < 1:
+    if not text.isdecimal() or len(text) > 9 or int(text) < 1:
         raise bad_value("wmb_fast", "WMB_NUM_THREADS", "be a positive integer", repr(text))
     core.set_num_threads(int(text))
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Array, Call
+from .errors import bad_value
 from .ext import core
 
 OK, DEGENERATE, MISSING = 0, 1, 2
@@ -77,6 +78,9 @@ class Record:
     def reason(self, index: int | Sequence[int] = ()) -> str:
         """The sentence for one item of the batch; empty where all is well."""
         at = (index,) if isinstance(index, (int, np.integer)) else tuple(index)
+        if len(at) != np.ndim(self._codes):
+            wanted = f"name one item of a batch of shape {np.shape(self._codes)}"
+            raise bad_value("reason", "index", wanted, repr(index))
         return SENTENCES[_NAMES[int(self._codes[at])]][1]
 
 

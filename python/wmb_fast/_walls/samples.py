@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Array
-from .checks import same_shape, shape_text, trailing
+from .checks import lengths_of, same_shape, shape_text, trailing
 from .errors import bad_type, bad_value
 
 
@@ -31,16 +31,16 @@ class PairedSamples:
     batch: tuple[int, ...]
 
 
-def pair_samples(op: str, views: Mapping[str, Any], a: str, b: str) -> PairedSamples:
+def pair_samples(op: str, views: Mapping[str, Any], a: str, b: str, lengths: object) -> PairedSamples:
     """Checks two arguments (..., N) of one shape, or two lists of (N_i,), against each other, with ``lengths``."""
     if isinstance(views[a], list) != isinstance(views[b], list):
         raise bad_type(op, b, f"be a list exactly when {a} is", type(views[b]).__name__)
-    return (_joined if isinstance(views[a], list) else _padded)(op, views, a, b)
+    return (_joined if isinstance(views[a], list) else _padded)(op, views, a, b, lengths)
 
 
-def _joined(op: str, views: Mapping[str, Any], a: str, b: str) -> PairedSamples:
+def _joined(op: str, views: Mapping[str, Any], a: str, b: str, lengths: object) -> PairedSamples:
     first, second = views[a], views[b]
-    if views["lengths"] is not None:
+    if lengths is not None:
         raise bad_value(op, "lengths", "be None for a list", "lengths")
     if len(first) != len(second):
         raise bad_value(op, b, f"have as many items as {a} ({len(first)})", len(second))
@@ -54,17 +54,13 @@ def _joined(op: str, views: Mapping[str, Any], a: str, b: str) -> PairedSamples:
     return PairedSamples(joined[0], joined[1], np.cumsum(count) - count, count, (len(first),))
 
 
-def _padded(op: str, views: Mapping[str, Any], a: str, b: str) -> PairedSamples:
-    first, second, lengths = views[a], views[b], views["lengths"]
+def _padded(op: str, views: Mapping[str, Any], a: str, b: str, lengths: object) -> PairedSamples:
+    first, second = views[a], views[b]
     trailing(op, a, first, ("N",))
     same_shape(op, b, second, a, first)
     batch, n = first.shape[:-1], first.shape[-1]
     items = int(np.prod(batch))
     count = np.full(items, n, dtype=np.int64)
     if lengths is not None:
-        if lengths.shape != batch:
-            raise bad_value(op, "lengths", f"have shape {batch}", shape_text(lengths))
-        if lengths.size and (lengths.min() < 0 or lengths.max() > n):
-            raise bad_value(op, "lengths", f"lie between 0 and {n}", f"{lengths.min()} to {lengths.max()}")
-        count = lengths.ravel()
+        count = lengths_of(op, lengths, batch, n)
     return PairedSamples(first.ravel(), second.ravel(), np.arange(items, dtype=np.int64) * n, count, batch)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._walls.arrays import FLOATS, MASKS, Array, ArrayLike, Call, take
-from .._walls.checks import same_shape, shape_text
+from .._walls.checks import lengths_of, same_shape, shape_text
 from .._walls.errors import ArgumentError, bad_type, bad_value
 from .._walls.records import DEGENERATE, MISSING, STATUS, Record, code, status_of
 
@@ -172,7 +172,7 @@ def batch_of(
     weights: Trajectories | None = None,
 ) -> Batch:
     """Checks a pair of (batches of) trajectories, and what goes with each pose, and lays them out for the core."""
-    call, taken = take(op, {**pair, "mask": mask, "weights": weights}, dtypes=_DTYPES)
+    call, taken = take(op, {**pair, "mask": mask, "weights": weights}, dtypes=_DTYPES, optional=("mask", "weights"))
     first, second = pair
     names = (first, second)
     if list in map(type, taken.values()):
@@ -183,7 +183,7 @@ def batch_of(
     shape, each = estimate.shape[: -len(tail)], estimate.shape[-len(tail)]
     if each == 0:
         raise bad_value(op, first, "hold at least one pose" if len(tail) == 3 else "hold at least one point", "none")
-    sizes = None if lengths is None else _lengths_of(op, lengths, shape, each)
+    sizes = None if lengths is None else lengths_of(op, lengths, shape, each)
     data = {first: estimate.reshape(-1), second: taken[second].reshape(-1)}
     flags = None
     for name in ("mask", "weights"):
@@ -206,17 +206,6 @@ def _tail_of(op: str, name: str, array: Array, tails: Sequence[tuple[int, ...]])
             return tail
     wanted = " or ".join("(..., N, " + ", ".join(map(str, tail[1:])) + ")" for tail in reversed(tails))
     raise bad_value(op, name, f"have shape {wanted}", shape_text(array))
-
-
-def _lengths_of(op: str, lengths: ArrayLike | Sequence[int], shape: tuple[int, ...], each: int) -> Array:
-    sizes: Array = np.asarray(lengths)
-    if not np.issubdtype(sizes.dtype, np.integer):
-        raise bad_type(op, "lengths", "hold integers", sizes.dtype)
-    if not shape or sizes.shape != shape:
-        raise bad_value(op, "lengths", f"have the batch's shape {shape or '(B,)'}", shape_text(sizes))
-    if sizes.size and (sizes.min() < 0 or sizes.max() > each):
-        raise bad_value(op, "lengths", f"lie between 0 and {each}", f"{sizes.min()} to {sizes.max()}")
-    return np.ascontiguousarray(sizes.reshape(-1), dtype=np.int64)
 
 
 def _joined(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._walls.arrays import Array, ArrayLike
-from .._walls.checks import integer, one_of
+from .._walls.checks import flag, integer, one_of
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
 from .._walls.ext import core
@@ -102,12 +102,9 @@ def umeyama(
         (2.0, [5.0, 6.0, 7.0], 3)
     """
     batch = batch_of("umeyama", {"source": source, "target": target}, _POINTS_ALONE, mask, lengths, weights)
+    with_scale = flag("umeyama", "with_scale", with_scale)
     fits = np.empty((batch.n, FIT_ROW))
-    x, y, w = batch.data["source"], batch.data["target"], batch.data.get("weights")
-    if w is not None:
-        w = w.astype(np.float64, copy=False)
-        if not (np.isfinite(w) & (w >= 0)).all():
-            raise bad_value("umeyama", "weights", "be finite and at least 0", f"{w[~(w >= 0) | np.isinf(w)][0]}")
+    x, y, w = batch.data["source"], batch.data["target"], _weights(batch)
     if pick("umeyama", backend, batch.call.device) == "reference":
         for i in range(batch.n):
             (a, b), use = batch.item(i)
@@ -115,8 +112,25 @@ def umeyama(
             own = None if w is None else w[begin : begin + len(a)]
             fits[i] = fit_row(readable.umeyama(a, b, weights=own, mask=use, with_scale=with_scale))
     else:
-        core.umeyama(x, y, *batch.layout(), w, bool(with_scale), fits.reshape(-1))  # type: ignore[call-overload]
+        core.umeyama(x, y, *batch.layout(), w, with_scale, fits.reshape(-1))  # type: ignore[call-overload]
     return sim3_of(batch, fits)
+
+
+def _weights(batch: Batch) -> Array | None:
+    """The weights, checked where a point can count."""
+    given = batch.data.get("weights")
+    if given is None:
+        return None
+    weights = given.astype(np.float64, copy=False)
+    bad = ~((weights >= 0) & (weights < np.inf))
+    if bad.any():
+        if batch.mask is not None:
+            bad &= batch.mask.astype(bool)
+        if batch.lengths is not None and not batch.is_list:
+            bad &= (np.arange(batch.each) < batch.lengths[:, None]).reshape(-1)
+        if bad.any():
+            raise bad_value(batch.op, "weights", "be finite and at least 0", f"{weights[bad][0]}")
+    return weights
 
 
 def align_trajectory(
@@ -171,7 +185,7 @@ def align_trajectory(
     batch = _poses_or_points("align_trajectory", estimate, reference, mask, lengths, mode == "origin")
     aligned = np.full(batch.data["estimate"].size, np.nan)
     fits = np.empty((batch.n, FIT_ROW))
-    n_fit = _n_align("align_trajectory", n_align)
+    n_fit = first_to_fit("align_trajectory", n_align)
     width = batch.width
     if pick("align_trajectory", backend, batch.call.device) == "reference":
         for i in range(batch.n):
@@ -308,7 +322,7 @@ def _absolute(
     batch = _poses_or_points(op, estimate, reference, mask, lengths, needs_poses)
     errors, deviation = batch.empty(), np.zeros(batch.n)
     statistics, fits = np.empty((batch.n, STATISTICS_ROW)), np.empty((batch.n, FIT_ROW))
-    n_fit = _n_align(op, n_align)
+    n_fit = first_to_fit(op, n_align)
     if pick(op, backend, batch.call.device) == "reference":
         for i in range(batch.n):
             (a, b), use = batch.item(i)
@@ -340,7 +354,8 @@ def _poses_or_points(
     return batch_of(op, {"estimate": estimate, "reference": reference}, tails, mask, lengths)
 
 
-def _n_align(op: str, n_align: int | None) -> int:
+def first_to_fit(op: str, n_align: int | None) -> int:
+    """How many poses the core fits on; -1 for all."""
     return -1 if n_align is None else integer(op, "n_align", n_align, at_least=1)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._walls.arrays import Array, ArrayLike, Call, take
-from .._walls.checks import one_of, real, shape_text, trailing
+from .._walls.checks import flag, one_of, real, shape_text, trailing
 from .._walls.dispatch import declare, pick
-from .._walls.errors import bad_type, bad_value
+from .._walls.errors import bad_value
 from .._walls.ext import core
 from .._walls.lazy import reference
 from .._walls.records import Record, code, status_of
@@ -123,8 +123,7 @@ def assignment(
 
 def _solve(op: str, cost: Any, null_cost: float | None, maximize: bool, ties: str, backend: str) -> Assignment:
     one_of(op, "ties", ties, ("lowest", "opis"))
-    if not isinstance(maximize, (bool, np.bool_)):
-        raise bad_type(op, "maximize", "be True or False", repr(maximize))
+    maximize = flag(op, "maximize", maximize)
     null = None if null_cost is None else real(op, "null_cost", null_cost)
     call, views = take(op, {"cost": cost}, dtypes=("float32", "float64", "int64"))
     given = views["cost"]
@@ -166,7 +165,7 @@ def _on_core(cost: Array, rows: Array, cols: Array, null: float | None, maximize
     codes = np.empty(len(rows), dtype=np.uint8)
     cost_start, row_start = (np.cumsum(sizes) - sizes for sizes in (rows * cols, rows))
     is_opis, null_cost = ties == "opis", 0.0 if null is None else null
-    options = bool(maximize), is_opis, null is not None, null_cost
+    options = maximize, is_opis, null is not None, null_cost
     core.assign(cost, rows, cols, cost_start, row_start, *options, columns, total, codes)
     return columns, total, codes
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._walls.arrays import Array, ArrayLike, take
-from .._walls.checks import real, shape_text
+from .._walls.checks import flag, real, shape_text
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
 from .._walls.ext import core
@@ -49,7 +49,8 @@ def associate(
         ArgumentTypeError: Something that is not an array, or of another dtype.
 
     Numerics:
-        Differences in float64. O((N + M) log(N + M)).
+        Differences in float64. With ``one_to_one=False``, beyond the ends of b, ``max_difference`` is added to the end
+        instead: evo's rounding, which tells where a difference is the limit to the last digit. O((N + M) log(N + M)).
 
     Source:
         The greedy rule of the TUM RGB-D benchmark's tools (Sturm et al., IROS 2012, section V).
@@ -60,9 +61,10 @@ def associate(
         >>> wmb.associate(np.array([0.0, 1.0, 2.0]), np.array([0.0, 0.4, 1.0, 2.0]), max_difference=0.5).tolist()
         [[0, 0], [1, 2], [2, 3]]
     """
-    call, taken = take("associate", {"stamps_a": stamps_a, "stamps_b": stamps_b})
+    call, taken = take("associate", {"stamps_a": stamps_a, "stamps_b": stamps_b}, lists=False)
     limit = real("associate", "max_difference", max_difference, at_least=0)
     shift = real("associate", "offset", offset)
+    sort, one_to_one = flag("associate", "sort", sort), flag("associate", "one_to_one", one_to_one)
     rows, at = [], []
     for name in ("stamps_a", "stamps_b"):
         stamps, index = _ordered(name, taken[name], sort)
@@ -74,7 +76,7 @@ def associate(
         pairs = readable.associate(a, b, max_difference=limit, one_to_one=one_to_one)
     else:
         room = np.empty((min(len(a), len(b)) if one_to_one else len(a), 2), dtype=np.int64)
-        pairs = room[: core.associate(a, b, limit, bool(one_to_one), room.reshape(-1))]
+        pairs = room[: core.associate(a, b, limit, one_to_one, room.reshape(-1))]
     columns = [pairs[:, k] if index is None else index[pairs[:, k]] for k, index in enumerate(at)]
     return call.give(np.stack(columns, axis=1))
 
@@ -102,8 +104,8 @@ def _ordered(name: str, stamps: Array, sort: bool) -> tuple[Array, Array | None]
 def _same_clock(a: Array, b: Array, limit: float) -> None:
     if not len(a) or not len(b):
         return
-    gap = max(b[0] - a[-1], a[0] - b[-1])
-    if gap > limit:
+    if a[-1] < b[0] - limit or a[0] > b[-1] + limit:
+        gap = max(b[0] - a[-1], a[0] - b[-1])
         got = f"{a[0]:.17g} to {a[-1]:.17g} and {b[0]:.17g} to {b[-1]:.17g}, {gap:.6g} apart: 0 pairs"
         raise bad_value("associate", "stamps_b + offset", "overlap stamps_a in time", got)
 

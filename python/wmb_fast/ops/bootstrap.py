@@ -101,6 +101,8 @@ def bootstrap_ci(
         op,
         {"values": values, "indices": indices},
         dtypes={"values": ("float32", "float64", "int64"), "indices": ("int64",)},
+        optional=("indices",),
+        lists=False,
     )
     given, positions = views["values"], views["indices"]
     trailing(op, "values", given, ("N",))

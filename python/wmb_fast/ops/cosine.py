@@ -66,8 +66,6 @@ def _pairs(a: Array, b: Array, backend: str) -> Array:
         size = a.shape[-1] if a.ndim else "D"
         name, wrong = ("a", a) if a.ndim == 0 else ("b", b)
         raise bad_value("cosine_pairs", name, f"have shape (..., {size})", shape_text(wrong))
-    if backend == "reference":
-        return np.asarray(reference.cosine_pairs(a, b), dtype=a.dtype)
     lead, dim = a.shape[:-1], a.shape[-1]
     if lead != b.shape[:-1]:
         try:
@@ -75,6 +73,8 @@ def _pairs(a: Array, b: Array, backend: str) -> Array:
         except ValueError:
             raise bad_value("cosine_pairs", "b", f"broadcast against a {a.shape}", shape_text(b)) from None
         a, b = (x if x.size == dim else np.ascontiguousarray(np.broadcast_to(x, (*lead, dim))) for x in (a, b))
+    if backend == "reference":
+        return np.asarray(reference.cosine_pairs(a, b), dtype=a.dtype)
     scores = np.empty(lead, dtype=a.dtype)
     if dim == 0:
         scores.fill(np.nan)
@@ -114,7 +114,7 @@ def cosine_matrix(
                [ 0.,  1., nan],
                [nan, nan, nan]])
     """
-    call, views = take("cosine_matrix", {"a": a, "b": b}, dtypes=SMALL_FLOATS)
+    call, views = take("cosine_matrix", {"a": a, "b": b}, dtypes=SMALL_FLOATS, optional=("b",))
     chosen = pick("cosine_matrix", backend, call.device)
     symmetric = b is None
     sets = pair_up("cosine_matrix", views["a"], views["a"] if symmetric else views["b"])

@@ -37,14 +37,15 @@ class Parallax(Record):
     intercept: Any
 
 
-def flow_channels(flow: ArrayLike, *, backend: str = "auto") -> FlowChannels:
+def flow_channels(flow: ArrayLike | Sequence[ArrayLike], *, backend: str = "auto") -> FlowChannels:
     """Mean horizontal and mean radial flow of a field.
 
     ``horizontal = mean u`` tells sideways motion and turning, ``radial = mean(u rx + v ry)`` forward motion, where
     ``(rx, ry) = (x - W/2, y - H/2) / (|(x - W/2, y - H/2)| + 1e-6)`` at integer pixel coordinates x, y.
 
     Args:
-        flow: (..., H, W, 2), float32 or float64: displacement (u, v) of each pixel, x right, y down, in pixels.
+        flow: (..., H, W, 2), float32 or float64: displacement (u, v) of each pixel, x right, y down, in pixels; or a
+            list of (H_i, W_i, 2).
         backend: ``auto``, ``cpu`` or ``reference``.
 
     Returns:
@@ -71,27 +72,40 @@ def flow_channels(flow: ArrayLike, *, backend: str = "auto") -> FlowChannels:
         (-0.5, 1.986)
     """
     call, views = take("flow_channels", {"flow": flow})
-    field = views["flow"]
-    trailing("flow_channels", "flow", field, ("H", "W", 2))
+    fields = views["flow"]
+    chosen = pick("flow_channels", backend, call.device)
+    if isinstance(fields, list):
+        parts = [_channels(f"flow[{i}]", field, chosen, at_most=3) for i, field in enumerate(fields)]
+        horizontal, radial = np.array([part[:2] for part in parts], dtype=np.float64).reshape(-1, 2).T
+        codes, dtype = np.array([part[2] for part in parts], dtype=np.uint8), fields[0].dtype if fields else np.float64
+    else:
+        horizontal, radial, codes = _channels("flow", fields, chosen)
+        dtype = fields.dtype
+    return FlowChannels(status_of(call, codes), codes, *_given(call, dtype, horizontal, radial))
+
+
+def _channels(name: str, field: Array, backend: str, *, at_most: int | None = None) -> tuple[Array, Array, Array]:
+    """Mean horizontal flow, mean radial flow and reason of fields of one size, (...) each."""
+    trailing("flow_channels", name, field, ("H", "W", 2))
+    if at_most is not None and field.ndim > at_most:
+        raise bad_value("flow_channels", name, "have shape (H, W, 2)", shape_text(field))
     if 0 in field.shape[-3:-1]:
-        raise bad_value("flow_channels", "flow", "have at least one pixel", shape_text(field))
-    batch = field.shape[:-3]
-    if pick("flow_channels", backend, call.device) == "reference":
+        raise bad_value("flow_channels", name, "have at least one pixel", shape_text(field))
+    if backend == "reference":
         horizontal, radial = reference.flow_channels(field)
         missing = np.isnan(horizontal) | np.isnan(radial)
-        codes = np.where(missing, code("value_not_finite"), code("ok")).astype(np.uint8)
-    else:
-        horizontal, radial = np.empty(batch), np.empty(batch)
-        codes = np.empty(batch, dtype=np.uint8)
-        core.flow_channels(field.reshape(-1, *field.shape[-3:]), horizontal.ravel(), radial.ravel(), codes.ravel())
-    return FlowChannels(status_of(call, codes), codes, *_given(call, field.dtype, horizontal, radial))
+        return horizontal, radial, np.where(missing, code("value_not_finite"), code("ok")).astype(np.uint8)
+    batch = field.shape[:-3]
+    horizontal, radial, codes = np.empty(batch), np.empty(batch), np.empty(batch, dtype=np.uint8)
+    core.flow_channels(field.reshape(-1, *field.shape[-3:]), horizontal.ravel(), radial.ravel(), codes.ravel())
+    return horizontal, radial, codes
 
 
 def parallax_split(
     u: ArrayLike | Sequence[ArrayLike],
     inverse_depth: ArrayLike | Sequence[ArrayLike],
     *,
-    lengths: ArrayLike | None = None,
+    lengths: ArrayLike | Sequence[int] | None = None,
     backend: str = "auto",
 ) -> Parallax:
     """How much of the horizontal flow is translation, which falls with depth, and how much is rotation, which does not.
@@ -102,7 +116,7 @@ def parallax_split(
     Args:
         u: (..., N) horizontal flow of sampled points in pixels, float32 or float64; or a list of (N_i,).
         inverse_depth: The same shape: inverse z-depth of the points, in one over any unit.
-        lengths: (...), int64: points of each item of a padded array; the rest is not read.
+        lengths: (...) points of each item of a padded array; the rest is not read.
         backend: ``auto``, ``cpu`` or ``reference``.
 
     Returns:
@@ -129,15 +143,12 @@ def parallax_split(
         (1.8, 0.5)
     """
     op = "parallax_split"
-    call, views = take(
-        op,
-        {"u": u, "inverse_depth": inverse_depth, "lengths": lengths},
-        dtypes={"u": ("float32", "float64"), "inverse_depth": ("float32", "float64"), "lengths": ("int64",)},
-    )
-    samples = pair_samples(op, views, "u", "inverse_depth")
+    call, views = take(op, {"u": u, "inverse_depth": inverse_depth})
+    chosen = pick(op, backend, call.device)
+    samples = pair_samples(op, views, "u", "inverse_depth", lengths)
     batch, start, count = samples.batch, samples.start, samples.count
     codes = np.empty(batch, dtype=np.uint8)
-    if pick(op, backend, call.device) == "reference":
+    if chosen == "reference":
         parts = [
             reference.parallax_split(samples.a[k : k + n], samples.b[k : k + n])
             for k, n in zip(start, count, strict=True)

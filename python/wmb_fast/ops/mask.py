@@ -51,7 +51,7 @@ def mask_iou(a: ArrayLike, b: ArrayLike, *, empty: float | None = None, backend:
         0.333333
     """
     op = "mask_iou"
-    call, views = take(op, {"a": a, "b": b}, dtypes=DTYPES)
+    call, views = take(op, {"a": a, "b": b}, dtypes=DTYPES, lists=False)
     first, second = views["a"], views["b"]
     trailing(op, "a", first, ("H", "W"))
     same_shape(op, "b", second, "a", first)

@@ -79,7 +79,7 @@ def interpolate_positions(stamps: ArrayLike, positions: ArrayLike, at: ArrayLike
         [[0.5, 0.0, 1.0], [2.0, 0.0, 4.0]]
     """
     op = "interpolate_positions"
-    call, taken = take(op, {"stamps": stamps, "positions": positions, "at": at})
+    call, taken = take(op, {"stamps": stamps, "positions": positions, "at": at}, lists=False)
     t, p, wanted = taken["stamps"], taken["positions"], taken["at"]
     for name, array in (("stamps", t), ("at", wanted)):
         if array.ndim != 1 or (name == "stamps" and not len(array)):

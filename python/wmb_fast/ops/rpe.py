@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._walls.arrays import Array, ArrayLike, take
-from .._walls.checks import integer, one_of, real, same_shape, trailing
+from .._walls.checks import flag, integer, one_of, real, same_shape, trailing
 from .._walls.dispatch import declare, pick
+from .._walls.errors import bad_type, bad_value
 from .._walls.ext import core
 from .._walls.lazy import reference as readable
 from .._walls.records import Record
@@ -30,9 +31,10 @@ from ._trajectory import (
     sim3_of,
     stats_of,
 )
-from .align import ALIGNMENTS, RELATIONS, fit_row, statistics_row
+from .align import ALIGNMENTS, RELATIONS, first_to_fit, fit_row, statistics_row
 
 UNITS = ("frames", "metres", "degrees", "radians")  # csrc/cpu/pairs.h
+MOST_FRAMES = 2**53  # the core is told delta in float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,7 @@ def rpe(
     relation: str | None = None,
     frame: str = "local",
     align: str = "none",
+    n_align: int | None = None,
     mask: Trajectories | None = None,
     lengths: ArrayLike | Sequence[int] | None = None,
     backend: str = "auto",
@@ -113,6 +116,7 @@ def rpe(
         frame: Of the translation error: ``local`` (of E, in the first camera's frame) or ``world`` (difference of the
             displacements). Angles are those of E in both.
         align: As in :func:`align_trajectory`. A rotation and a translation cancel in E; a scale does not.
+        n_align: Fit on the first so many poses only; the errors are those of all.
         mask: (..., N) bool, True = use. Poses that are not finite are left out in any case.
         lengths: (...) poses of each item of a padded array.
         backend: ``auto``, ``cpu`` or ``reference``.
@@ -155,29 +159,30 @@ def rpe(
     if relation is not None:
         one_of("rpe", "relation", relation, RELATIONS)
     batch = batch_of("rpe", {"estimate": estimate, "reference": reference}, (POSES,), mask, lengths)
+    n_fit = first_to_fit("rpe", n_align)
     if pick("rpe", backend, batch.call.device) == "reference":
-        results = _readable_rpe(batch, selection, relation, frame, align)
-    else:
-        results = _core_rpe(batch, selection, relation, frame, align)
-    return results
+        return _readable_rpe(batch, selection, relation, frame, align, n_align)
+    return _core_rpe(batch, selection, relation, frame, align, n_fit)
 
 
 def _selection(delta: float, unit: str, all_pairs: bool, tolerance: float, pairs_from: str) -> _Selection:
     one_of("rpe", "unit", unit, UNITS)
     one_of("rpe", "pairs_from", pairs_from, ("estimate", "reference"))
     if unit == "frames":
-        if isinstance(delta, float) and delta.is_integer():
+        if isinstance(delta, (float, np.floating)) and float(delta).is_integer():
             delta = int(delta)
-        length = float(integer("rpe", "delta", delta, at_least=1))
+        length = float(integer("rpe", "delta", delta, at_least=1, at_most=MOST_FRAMES))
     else:
         length = real("rpe", "delta", delta, above=0)
     share = real("rpe", "relative_tolerance", tolerance, at_least=0)
-    return _Selection(length, unit, bool(all_pairs), share, pairs_from == "estimate")
+    return _Selection(length, unit, flag("rpe", "all_pairs", all_pairs), share, pairs_from == "estimate")
 
 
-def _core_rpe(batch: Batch, selection: _Selection, relation: str | None, frame: str, align: str) -> PoseErrors:
+def _core_rpe(
+    batch: Batch, selection: _Selection, relation: str | None, frame: str, align: str, n_fit: int
+) -> PoseErrors:
     pair = batch.data["estimate"], batch.data["reference"]
-    how = ALIGNMENTS.index(align), *selection.core()
+    how = ALIGNMENTS.index(align), n_fit, *selection.core()
     if selection.unit == "frames":
         delta = int(selection.delta)
         sizes = batch.sizes()
@@ -193,11 +198,14 @@ def _core_rpe(batch: Batch, selection: _Selection, relation: str | None, frame: 
     return rows.record(relation)
 
 
-def _readable_rpe(batch: Batch, selection: _Selection, relation: str | None, frame: str, align: str) -> PoseErrors:
+def _readable_rpe(
+    batch: Batch, selection: _Selection, relation: str | None, frame: str, align: str, n_align: int | None
+) -> PoseErrors:
     done = []
+    how: dict[str, Any] = {**selection.readable(), "relation": relation, "frame": frame}
     for i in range(batch.n):
         (a, b), use = batch.item(i)
-        done.append(readable.rpe(a, b, **selection.readable(), relation=relation, frame=frame, align=align, mask=use))
+        done.append(readable.rpe(a, b, **how, align=align, n_align=n_align, mask=use))
     rows = _Rows(batch, np.array([len(d.pairs) for d in done], dtype=np.int64))
     for i, d in enumerate(done):
         here = slice(rows.starts[i], rows.starts[i] + len(d.pairs))
@@ -254,17 +262,19 @@ class _Rows:
         return PoseErrors(first.status, first._codes, first, stats[1], extra, self.give(self.pairs), alignment)
 
 
-def rotation_angle_deg(R_a: ArrayLike, R_b: ArrayLike, *, backend: str = "auto") -> Any:
+def rotation_angle_deg(
+    R_a: ArrayLike | Sequence[ArrayLike], R_b: ArrayLike | Sequence[ArrayLike], *, backend: str = "auto"
+) -> Any:
     """The angle between two rotations, in degrees: that of ``R_a^T R_b``.
 
     Args:
-        R_a, R_b: (..., 3, 3), float32 or float64, of one shape.
+        R_a, R_b: (..., 3, 3), float32 or float64, of one shape; or two lists of such arrays.
         backend: ``auto``, ``cpu`` or ``reference``.
 
     Returns:
-        (...) in 0 to 180, in the dtype of the input; NaN where a matrix is not finite. Matrices within
-        ``max |R^T R - I| <= 0.1`` are taken for the rotation nearest to them; :func:`orthogonality_deviation` says how
-        far off they are.
+        (...) in 0 to 180, in the dtype of the input, a list for lists; NaN where a matrix is not finite. Matrices
+        within ``max |R^T R - I| <= 0.1`` are taken for the rotation nearest to them; :func:`orthogonality_deviation`
+        says how far off they are.
 
     Raises:
         ArgumentError: Other shapes; a matrix that is no rotation: determinant -1, or further off than 0.1.
@@ -287,18 +297,30 @@ def rotation_angle_deg(R_a: ArrayLike, R_b: ArrayLike, *, backend: str = "auto")
     op = "rotation_angle_deg"
     call, taken = take(op, {"R_a": R_a, "R_b": R_b})
     a, b = taken["R_a"], taken["R_b"]
-    trailing(op, "R_a", a, (3, 3))
-    same_shape(op, "R_b", b, "R_a", a)
+    chosen = pick(op, backend, call.device)
+    if not isinstance(a, list) and not isinstance(b, list):
+        return call.give(_angles(op, "", a, b, chosen))
+    if not isinstance(a, list) or not isinstance(b, list):
+        raise bad_type(op, "R_b", "be a list of arrays where R_a is one, and only there", type(b).__name__)
+    if len(a) != len(b):
+        raise bad_value(op, "R_b", f"be a list as long as R_a ({len(a)})", f"{len(b)} arrays")
+    return [call.give(_angles(op, f"[{i}]", x, y, chosen)) for i, (x, y) in enumerate(zip(a, b, strict=True))]
+
+
+def _angles(op: str, item: str, a: Array, b: Array, backend: str) -> Array:
+    """Degrees between two arrays of rotations, in their dtype; ``item`` says where they stand in a list."""
+    trailing(op, f"R_a{item}", a, (3, 3))
+    same_shape(op, f"R_b{item}", b, f"R_a{item}", a)
     shape = a.shape[:-2]
-    if pick(op, backend, call.device) == "reference":
-        return call.give(readable.rotation_angle_deg(a, b).astype(a.dtype))
+    if backend == "reference":
+        return readable.rotation_angle_deg(a, b).astype(a.dtype)
     radians = np.empty(shape)
     refused = core.rotation_angles(a.reshape(-1), b.reshape(-1), radians.reshape(-1))
     for name, matrices, at in (("R_a", a, refused[0]), ("R_b", b, refused[1])):
         if at >= 0:
             where = str([int(k) for k in np.unravel_index(at, shape)])
-            raise not_a_rotation(op, name, matrices.reshape(-1, 3, 3)[at], where)
-    return call.give(np.asarray(radians * (180.0 / np.pi)).astype(a.dtype, copy=False))
+            raise not_a_rotation(op, f"{name}{item}", matrices.reshape(-1, 3, 3)[at], where)
+    return np.asarray(radians * (180.0 / np.pi)).astype(a.dtype, copy=False)
 
 
 def orthogonality_deviation(R: ArrayLike) -> Any:
@@ -320,7 +342,7 @@ def orthogonality_deviation(R: ArrayLike) -> Any:
         >>> round(float(wmb.orthogonality_deviation(1.01 * np.eye(3))), 4)
         0.0201
     """
-    call, taken = take("orthogonality_deviation", {"R": R})
+    call, taken = take("orthogonality_deviation", {"R": R}, lists=False)
     trailing("orthogonality_deviation", "R", taken["R"], (3, 3))
     return call.give(readable.deviation(taken["R"].astype(np.float64)).astype(taken["R"].dtype))
 

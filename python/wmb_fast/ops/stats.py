@@ -57,7 +57,7 @@ def spearman(
     b: ArrayLike | Sequence[ArrayLike],
     *,
     nan_policy: str = "propagate",
-    lengths: ArrayLike | None = None,
+    lengths: ArrayLike | Sequence[int] | None = None,
     backend: str = "auto",
 ) -> Correlation:
     """Spearman's rank correlation, with midranks for ties, and its two-sided p value.
@@ -68,7 +68,7 @@ def spearman(
         a: (..., N) float32, float64 or int64; or a list of (N_i,). Infinite values have their ranks.
         b: The same shape.
         nan_policy: ``propagate``: an item with a NaN is missing; ``omit``: pairs with a NaN are left out; ``raise``.
-        lengths: (...), int64: values of each item of a padded array; the rest is not read.
+        lengths: (...) values of each item of a padded array; the rest is not read.
         backend: ``auto``, ``cpu`` or ``reference``.
 
     Returns:
@@ -104,7 +104,7 @@ def pearson(
     b: ArrayLike | Sequence[ArrayLike],
     *,
     nan_policy: str = "propagate",
-    lengths: ArrayLike | None = None,
+    lengths: ArrayLike | Sequence[int] | None = None,
     backend: str = "auto",
 ) -> Correlation:
     """Pearson's linear correlation, and its two-sided p value.
@@ -115,7 +115,7 @@ def pearson(
         a: (..., N) float32, float64 or int64; or a list of (N_i,).
         b: The same shape.
         nan_policy: ``propagate``: an item with a NaN is missing; ``omit``: pairs with a NaN are left out; ``raise``.
-        lengths: (...), int64: values of each item of a padded array; the rest is not read.
+        lengths: (...) values of each item of a padded array; the rest is not read.
         backend: ``auto``, ``cpu`` or ``reference``.
 
     Returns:
@@ -145,10 +145,8 @@ def pearson(
 
 def _correlate(op: str, a: Any, b: Any, nan_policy: str, lengths: Any, backend: str) -> Correlation:
     one_of(op, "nan_policy", nan_policy, NAN_POLICIES)
-    call, views = take(
-        op, {"a": a, "b": b, "lengths": lengths}, dtypes={"a": NUMBERS, "b": NUMBERS, "lengths": ("int64",)}
-    )
-    samples = pair_samples(op, views, "a", "b")
+    call, views = take(op, {"a": a, "b": b}, dtypes=NUMBERS)
+    samples = pair_samples(op, views, "a", "b", lengths)
     if nan_policy == "raise":
         _refuse_nan(op, samples)
     n = len(samples.start)
@@ -222,7 +220,7 @@ def fisher_mean(rhos: ArrayLike, weights: ArrayLike | None = None, *, backend: s
         'a correlation of one was capped: its transform is infinite'
     """
     op = "fisher_mean"
-    call, views = take(op, {"rhos": rhos, "weights": weights})
+    call, views = take(op, {"rhos": rhos, "weights": weights}, optional=("weights",), lists=False)
     r, w = views["rhos"], views["weights"]
     trailing(op, "rhos", r, ("N",))
     if w is not None:
@@ -286,7 +284,7 @@ def pairwise_agreement(metric: ArrayLike, votes: ArrayLike, *, backend: str = "a
         (0.5, 1, 2, 1, 1)
     """
     op = "pairwise_agreement"
-    call, views = take(op, {"metric": metric, "votes": votes}, dtypes=NUMBERS)
+    call, views = take(op, {"metric": metric, "votes": votes}, dtypes=NUMBERS, lists=False)
     m, v = views["metric"], views["votes"]
     trailing(op, "metric", m, ("N",))
     if v.shape != m.shape and v.shape[:-1] != m.shape:

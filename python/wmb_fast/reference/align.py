@@ -57,6 +57,12 @@ def usable(*rows: Array) -> Bools:
     return np.asarray(np.all([np.isfinite(array).reshape(len(array), -1).all(axis=1) for array in rows], axis=0))
 
 
+def nan_where_not_finite(rows: Array) -> Array:
+    """The same, rows that are not finite NaN throughout."""
+    good = usable(rows).reshape(-1, *(1,) * (rows.ndim - 1))
+    return np.where(good, rows, np.nan)
+
+
 def umeyama(
     source: npt.ArrayLike,
     target: npt.ArrayLike,
@@ -80,6 +86,7 @@ def _fit(x: Array, y: Array, w: Array, with_scale: bool, epsilon: float) -> Sim3
     nothing = np.full((3, 3), np.nan), np.full(3, np.nan)
     if len(x) == 0:
         return Sim3(*nothing, np.nan, np.nan, 0, "not_finite")
+    w = w / w.max()  # so that the sum stays within float64
     w = w / w.sum()
     mean_x, mean_y = x[0] + w @ (x - x[0]), y[0] + w @ (y - y[0])
     dx, dy = x - mean_x, y - mean_y
@@ -141,6 +148,7 @@ def align_trajectory(
 
     dtype = np.asarray(estimate).dtype
     est, ref = np.asarray(estimate, np.float64), np.asarray(reference, np.float64)
+    est, ref = nan_where_not_finite(est), nan_where_not_finite(ref)
     is_pose = est.ndim == 3
     if is_pose:
         est, ref = clean_poses(est), clean_poses(ref)
@@ -212,7 +220,7 @@ def ape(
     from .rpe import error_of, inverse
 
     aligned = align_trajectory(estimate, reference, mode=align, n_align=n_align, mask=mask)
-    ref = np.asarray(reference, np.float64)
+    ref = nan_where_not_finite(np.asarray(reference, np.float64))
     if relation in ("translation", "point_distance"):
         ours, theirs = (p[:, :3, 3] if p.ndim == 3 else p for p in (aligned.poses, ref))
         errors = np.linalg.norm(ours - theirs, axis=1)
@@ -242,7 +250,12 @@ def associate(
     """Pairs of stamps by trying the closest of all first. ``sort`` changes nothing here: no order is used."""
     a, b = np.asarray(stamps_a, np.float64), np.asarray(stamps_b, np.float64) + offset
     difference = np.abs(a[:, None] - b[None, :])
-    difference[~(difference <= max_difference)] = np.inf
+    near = difference <= max_difference
+    if not one_to_one and len(b):  # beyond the ends of b evo adds the limit to the end
+        beyond = a > b.max()
+        near = near & (a >= b.min() - max_difference)[:, None] & ~beyond[:, None]
+        near[beyond & (a <= b.max() + max_difference), b.argmax()] = True
+    difference[~near] = np.inf
     pairs: list[tuple[int, int]] = []
     if not one_to_one:
         pairs = [(i, int(row.argmin())) for i, row in enumerate(difference) if len(b) and row.min() < np.inf]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .align import Array, Bools, ErrorStats, Sim3, align_trajectory, statistics, usable
+from .align import Array, Bools, ErrorStats, Sim3, align_trajectory, nan_where_not_finite, statistics, usable
 
 Pairs = npt.NDArray[np.int64]
 AS_IS, REFUSED = 1e-5, 0.1
@@ -144,14 +144,17 @@ def rpe(
     relation: str | None = None,
     frame: str = "local",
     align: str = "none",
+    n_align: int | None = None,
     mask: npt.ArrayLike | None = None,
 ) -> PoseErrors:
     """E = (ref_i^-1 ref_j)^-1 (est_i^-1 est_j) over pairs."""
-    est, ref = (clean_poses(np.asarray(p, np.float64)) for p in (estimate, reference))
+    est, ref = (clean_poses(nan_where_not_finite(np.asarray(p, np.float64))) for p in (estimate, reference))
     use = usable(est, ref)
     if mask is not None:
         use &= np.asarray(mask, bool)
-    sim3 = align_trajectory(estimate, reference, mode=align, mask=mask).sim3
+    sim3 = align_trajectory(estimate, reference, mode=align, n_align=n_align, mask=mask).sim3
+    if align == "none":
+        sim3 = sim3._replace(rmse=np.nan)
     # A rotation and a translation cancel in relative poses; the scale does not.
     est[:, :3, 3] *= 1.0 if np.isnan(sim3.scale) else sim3.scale
     chosen = est if pairs_from == "estimate" else ref
