@@ -57,6 +57,16 @@ def test_the_nearest_may_serve_twice() -> None:
     assert got.tolist() == [[0, 0], [1, 0], [2, 1], [3, 2]]
 
 
+def test_the_ends_are_rounded_as_evo_rounds_them() -> None:
+    """3 - 2.98 is above 0.02 in float64, and 2.98 + 0.02 is 3."""
+    a, b = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.02, 1.02, 2.0200001, 2.98])
+    for backend in ("cpu", "reference"):
+        pairs = wmb.associate(a, b, max_difference=0.02, one_to_one=False, backend=backend)
+        assert pairs.tolist() == [[0, 0], [3, 3]]
+    assert wmb.associate(a[3:], b[3:], max_difference=0.02, one_to_one=False).tolist() == [[0, 0]]
+    assert wmb.associate(b[3:], a[3:], max_difference=0.02, one_to_one=False).tolist() == []
+
+
 def test_long_rows() -> None:
     """A hundred thousand stamps: a merge, where trying all pairs would take minutes."""
     rng = np.random.default_rng(0)
@@ -79,7 +89,10 @@ def test_nothing_pairs_with_nothing() -> None:
             lambda: wmb.associate(np.zeros((2, 2)), np.zeros(2)),
             "associate: stamps_a must have shape (N,), got shape (2",
         ),
-        (lambda: wmb.associate([0.0], np.zeros(2)), "associate: stamps_a[0] must be a NumPy array or a torch tensor"),
+        (
+            lambda: wmb.associate([0.0], np.zeros(2)),
+            "associate: stamps_a must be a NumPy array or a torch tensor, got list",
+        ),
         (
             lambda: wmb.associate(np.zeros(2), np.zeros(2), max_difference=-1),
             "associate: max_difference must be at least 0",

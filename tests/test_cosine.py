@@ -166,6 +166,10 @@ def test_permutation(n: int, m: int, dim: int, seed: int, random: object) -> Non
     [
         (lambda: wmb.cosine_pairs(np.zeros(3), np.zeros(4)), r"cosine_pairs: b must have shape \(..., 3\), got"),
         (lambda: wmb.cosine_pairs(np.zeros((2, 3)), np.zeros((5, 3))), "cosine_pairs: b must broadcast against a"),
+        (
+            lambda: wmb.cosine_pairs(np.zeros((2, 3)), np.zeros((5, 3)), backend="reference"),
+            "cosine_pairs: b must broadcast against a",
+        ),
         (lambda: wmb.cosine_pairs(np.float64(1), np.zeros(1)), "cosine_pairs: a must be a NumPy array"),
         (lambda: wmb.cosine_pairs([np.zeros(3)], np.zeros(3)), "cosine_pairs: b must be a list of arrays where a is"),
         (lambda: wmb.cosine_pairs([np.zeros(3)], []), r"cosine_pairs: b must be a list as long as a \(1\), got 0"),

@@ -34,6 +34,22 @@ def test_channels_are_the_reference(shape: tuple[int, ...], dtype: str) -> None:
     assert not np.any(got.status)
 
 
+def test_channels_of_a_list() -> None:
+    sizes = [(3, 4, 2), (1, 1, 2), (7, 5, 2)]
+    listed = [fields(size[:2], seed, "float32") for seed, size in enumerate(sizes)]
+    listed[1][0, 0, 0] = np.nan
+    for backend in ("cpu", "reference"):
+        got = wmb.flow_channels(listed, backend=backend)
+        one = wmb.flow_channels(listed[2], backend=backend)
+        assert got.horizontal.shape == got.radial.shape == got.status.shape == (3,)
+        assert got.horizontal.dtype == np.float32
+        assert (got.horizontal[2], got.radial[2]) == (one.horizontal, one.radial)
+        assert got.status.tolist() == [0, 2, 0]
+    assert wmb.flow_channels([]).horizontal.shape == (0,)
+    with pytest.raises(wmb.ArgumentError, match=r"^flow_channels: flow\[1\] must have shape \(H, W, 2\), got shape"):
+        wmb.flow_channels([listed[0], listed[0][None]])
+
+
 def test_channels_backend_reference() -> None:
     flow = fields((2, 6, 8), 2)
     flow[1, 0, 0, 1] = np.nan
@@ -168,6 +184,8 @@ def test_lists_padding_and_single_items_agree() -> None:
     for row, (u, z) in enumerate(samples):
         padded_u[row, : u.size], padded_z[row, : z.size] = u, z
     padded = wmb.parallax_split(padded_u, padded_z, lengths=np.array([5, 0, 33, 12]))
+    for lengths in ([5, 0, 33, 12], np.array([5, 0, 33, 12], np.int32)):
+        np.testing.assert_array_equal(wmb.parallax_split(padded_u, padded_z, lengths=lengths).slope, padded.slope)
     slow = wmb.parallax_split(us, depths, backend="reference")
     assert listed.status.tolist() == padded.status.tolist() == slow.status.tolist() == [0, 2, 0, 0]
     assert listed.reason(1) == slow.reason(1) == "there are no samples"

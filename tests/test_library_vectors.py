@@ -7,9 +7,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from wmb_fast.oracles import libs_stats, opis, runner
+from wmb_fast.oracles import libs, libs_stats, opis, runner
 
 FILES = {**libs_stats.ADAPTERS, **opis.ADAPTERS}
 
@@ -42,3 +43,19 @@ def test_the_vectors_see_a_changed_rule(
     right = getattr(module, op)
     monkeypatch.setattr(module, op, lambda *arguments, **options: right(*arguments, **{**options, **option}))
     assert statuses(oracles, file)["fail"] > 0
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-41, 1e-20, 1.0, 1e20, 1e90, 1e300])
+def test_cosines_beyond_the_range_of_a_library(size: float) -> None:
+    """SciPy and torch answer 0, NaN or worse there; the answer is that of the same directions at size 1."""
+    a, b = np.array([1.0, 2.0, -1.0, 0.25]), np.array([0.5, 1.0, 2.0, -3.0])
+    right = float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+    in_range = size == 1.0
+    expected = {"scipy_similarity": right if in_range else 0.0, "normalize_dot_f32": right if in_range else 0.0}
+    if not in_range and 1e-70 < size < 1e75:
+        expected["scipy_similarity"] = right
+    case = runner.Case("F_libs/F7_cosine", "x", "edge", {"a": a * size, "b": b * size}, expected, None, None, {})
+    assert libs.cosine(case).problems == []
+    wrong = {name: value + 1e-3 for name, value in expected.items()}
+    failed = libs.cosine(runner.Case("F_libs/F7_cosine", "x", "edge", case.inputs, wrong, None, None, {}))
+    assert bool(failed.problems) == (1e-70 < size < 1e75)

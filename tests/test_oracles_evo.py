@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tolerances import PRINTED_ABS, PRINTED_REL
-from trajectories import poses_from
+from trajectories import disturbed, placed, poses_from, stair, walk
 
 import wmb_fast as wmb
 from wmb_fast.oracles import run
-from wmb_fast.oracles.evo import RELATIONS, STATISTICS
+from wmb_fast.oracles.evo import ADAPTERS, RELATIONS, STATISTICS
+from wmb_fast.oracles.runner import Case
 
 FILES = {
     "tum_fr2_desk/ORB": ("fr2_desk_ORB.txt", "fr2_desk_groundtruth.txt"),
@@ -45,6 +46,49 @@ def test_the_adapters_can_fail(oracles: Path, tmp_path: Path) -> None:
     lines = list(run(tmp_path))
     assert lines
     assert all(line["status"] == "fail" and "mean" in line["why"] for line in lines)
+
+
+def case_of(inputs: dict, expected: object = None, raises: object = None) -> Case:
+    tolerance = {"statistics": {"rel": 1e-9, "abs": 1e-9}, "umeyama r,t,s": {"rel": 1e-9, "abs": 1e-9}}
+    return Case("D_evo/D2_edges", "a case of another name", "edge", inputs, expected, raises, None, tolerance)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"delta": 0}, {"delta": -2}, {"delta": 2.5}, {"est": placed(stair(6))}, {"est": [], "ref": []}],
+    ids=["zero", "negative", "fraction", "unequal", "empty"],
+)
+def test_what_must_be_refused_is_told_by_the_inputs(change: dict) -> None:
+    inputs = {"metric": "RPE", "unit": "frames", "delta": 1, "all_pairs": True, "align": "none"}
+    inputs |= {"est": placed(stair(5)), "ref": placed(stair(5)), "relation": "translation_part"} | change
+    adapter = ADAPTERS["D_evo/D2_edges"]
+    assert adapter(case_of(inputs, raises={"type": "AnyException"})).problems == []
+    assert adapter(case_of(inputs, expected={"statistics": {}})).problems
+
+
+def test_steps_after_an_alignment_on_the_first_poses() -> None:
+    """The twin of an evo case with n: the adapter hands it on."""
+    rng = np.random.default_rng(1)
+    ref = walk(rng, 40)
+    est = disturbed(rng, ref)
+    fit = wmb.umeyama(est[:10, :3, 3].copy(), ref[:10, :3, 3].copy())
+    moved = wmb.rpe(est, ref, align="sim3", n_align=10)
+    statistics = {name: float(getattr(moved.translation, name)) for name in STATISTICS}
+    expected = {"statistics": statistics, "n": 39, "error_head": moved.translation.errors[:6].tolist()}
+    expected["align"] = {"r": fit.rotation.tolist(), "t": fit.translation.tolist(), "s": float(fit.scale)}
+    inputs = {"metric": "RPE", "unit": "frames", "delta": 1, "all_pairs": True, "align": "sim3_n10"}
+    inputs |= {"est": est, "ref": ref, "relation": "translation_part"}
+    assert ADAPTERS["D_evo/D1_ape_rpe_real"](case_of(inputs, expected)).problems == []
+
+
+def test_association_of_clocks_that_barely_miss() -> None:
+    first, second = np.arange(5.0), np.array([4.5, 5.0])
+    adapter = ADAPTERS["D_evo/D2_edges"]
+    apart = {"t1": first, "t2": second, "max_diff": 0.25, "offset_2": 0.0}
+    assert adapter(case_of(apart, raises={"type": "SyncException"})).problems == []
+    between = {"t1": [0.1, 0.2, 0.3], "t2": [0.05, 0.15], "max_diff": 0.01, "offset_2": 0.0}
+    nothing = {"matching_time_indices": [[], []], "t1": [], "t2": [], "interpolation": None}
+    assert adapter(case_of(between, nothing)).problems == []
 
 
 def read(path: Path) -> tuple[np.ndarray | None, np.ndarray]:

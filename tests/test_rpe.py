@@ -145,6 +145,47 @@ def test_the_reference_backend_gives_the_same_record() -> None:
     np.testing.assert_array_equal(slow.pairs, fast.pairs)
 
 
+def test_n_align_fits_on_the_first_poses_alone() -> None:
+    est, ref = pair(6, 90)
+    got = wmb.rpe(est, ref, align="sim3", n_align=20, relation="point_distance")
+    fit = wmb.umeyama(est[:20, :3, 3], ref[:20, :3, 3])
+    assert got.alignment.sim3.scale == fit.scale
+    assert got.translation.rmse != wmb.rpe(est, ref, align="sim3").translation.rmse
+    assert_stats(got.relation, reference.rpe(est, ref, align="sim3", n_align=20, relation="point_distance").relation)
+    with pytest.raises(wmb.ArgumentError, match="rpe: n_align must be at least 1, got 0"):
+        wmb.rpe(est, ref, n_align=0)
+    assert wmb.rpe(est, ref, align="sim3", n_align=2**70).alignment.sim3.status == 0
+
+
+@pytest.mark.parametrize("delta", [2**53 + 1, 2**63, 2**64, 1e300])
+def test_a_step_beyond_any_trajectory(delta: float) -> None:
+    poses = pair(7, 5)[0]
+    with pytest.raises(wmb.ArgumentError, match=r"^rpe: delta must be at most 9007199254740992, got"):
+        wmb.rpe(poses, poses, delta=delta)
+    assert wmb.rpe(poses, poses, delta=2**53).status == 2
+
+
+def test_whole_numbers_of_any_kind_are_frames() -> None:
+    poses = pair(8, 6)[0]
+    for delta in (2, 2.0, np.int32(2), np.float32(2)):
+        assert wmb.rpe(poses, poses, delta=delta).pairs.tolist() == [[0, 2], [1, 3], [2, 4], [3, 5]]
+
+
+def test_angles_of_lists() -> None:
+    rng = np.random.default_rng(9)
+    a, b = [rotations(rng, n) for n in (3, 0, 5)], [rotations(rng, n) for n in (3, 0, 5)]
+    got = wmb.rotation_angle_deg(a, b)
+    assert [item.shape for item in got] == [(3,), (0,), (5,)]
+    np.testing.assert_array_equal(got[2], wmb.rotation_angle_deg(a[2], b[2]))
+    b[2][1] *= -1
+    with pytest.raises(wmb.ArgumentError, match=r"^rotation_angle_deg: R_b\[2\] must hold rotations .* at \[1\]$"):
+        wmb.rotation_angle_deg(a, b)
+    with pytest.raises(wmb.ArgumentTypeError, match=r"^rotation_angle_deg: R_b must be a list of arrays where R_a is"):
+        wmb.rotation_angle_deg(a, b[0])
+    with pytest.raises(wmb.ArgumentError, match=r"^rotation_angle_deg: R_b must be a list as long as R_a \(3\), got 2"):
+        wmb.rotation_angle_deg(a, b[:2])
+
+
 def test_float32_in_float32_out() -> None:
     est, ref = (p.astype(np.float32) for p in pair(7, 50))
     got = wmb.rpe(est, ref, relation="rotation_deg")

@@ -80,6 +80,10 @@ def test_sixteen_bit_floats_arrive_as_float32_where_they_are_taken() -> None:
     ("arguments", "sentence"),
     [
         ({"a": [[1.0, 2.0]]}, r"op: a\[0\] must be a NumPy array or a torch tensor, got list"),
+        ({"a": None}, r"op: a must be a NumPy array or a torch tensor, got NoneType"),
+        ({"a": POINTS, "b": None}, r"op: b must be a NumPy array or a torch tensor, got NoneType"),
+        ({"a": np.ma.masked_array(POINTS)}, "op: a must be an array without a mask of its own, got MaskedArray"),
+        ({"a": torch.zeros(2, 2).to_sparse()}, "op: a must be a dense tensor, got layout torch.sparse_coo"),
         ({"a": 3.0}, r"op: a must be a NumPy array or a torch tensor, got float"),
         ({"a": POINTS, "b": torch.zeros(2)}, r"op: b must have the kind of a \(numpy\), got torch"),
         ({"a": POINTS, "b": POINTS.astype(np.float32)}, r"op: b must have the dtype of a \(float64\), got float32"),
@@ -95,6 +99,39 @@ def test_sixteen_bit_floats_arrive_as_float32_where_they_are_taken() -> None:
 def test_wrong_arrays_get_one_sentence(arguments, sentence: str) -> None:
     with pytest.raises(wmb.ArgumentTypeError, match=f"^{sentence}$"):
         arrays.take("op", arguments)
+
+
+def test_only_what_is_optional_may_be_none() -> None:
+    _, taken = arrays.take("op", {"a": POINTS, "mask": None}, optional=("mask",))
+    assert taken["mask"] is None
+
+
+def test_an_op_without_ragged_batches_takes_no_list() -> None:
+    with pytest.raises(wmb.ArgumentTypeError, match=r"^op: a must be a NumPy array or a torch tensor, got list$"):
+        arrays.take("op", {"a": [POINTS]}, lists=False)
+
+
+def test_another_device_is_refused_before_anything_is_read() -> None:
+    points, turns = torch.zeros(4, 3, device="meta"), torch.zeros(2, 3, 3, device="meta")
+    stamps, field = torch.zeros(4, device="meta"), torch.zeros(4, 4, 2, device="meta")
+    calls = {
+        "umeyama": lambda: wmb.umeyama(points, points),
+        "ate": lambda: wmb.ate([points], [points]),
+        "associate": lambda: wmb.associate(stamps, stamps),
+        "rotation_angle_deg": lambda: wmb.rotation_angle_deg(turns, turns),
+        "nearest": lambda: wmb.nearest([points], [points]),
+        "flow_channels": lambda: wmb.flow_channels(field),
+        "path_length": lambda: wmb.path_length(points),
+    }
+    for op, call in calls.items():
+        with pytest.raises(wmb.BackendError, match=f"^{op}: no backend of this version runs on device meta. Move the"):
+            call()
+
+
+def test_a_negated_view_arrives_with_its_values() -> None:
+    view = torch.complex(torch.zeros(3), torch.ones(3)).conj().imag
+    assert view.is_neg()
+    assert arrays.take("op", {"a": view})[1]["a"].tolist() == [-1, -1, -1]
 
 
 def test_tensors_that_require_grad_only_under_no_grad() -> None:
@@ -115,6 +152,14 @@ def test_checks_say_what_was_wrong() -> None:
         checks.finite("op", "a", np.array([[1.0, np.nan]]))
     with pytest.raises(wmb.ArgumentError, match=r"^op: mode must be one of x, y, got 'z'$"):
         checks.one_of("op", "mode", "z", ("x", "y"))
+    with pytest.raises(wmb.ArgumentError, match=r"^op: mode must be one of x, y, got array"):
+        checks.one_of("op", "mode", np.array(["x", "y"]), ("x", "y"))
+    with pytest.raises(wmb.ArgumentTypeError, match=r"^op: sort must be True or False, got 'no'$"):
+        checks.flag("op", "sort", "no")
+    with pytest.raises(wmb.ArgumentError, match=r"^op: n must be at most 9, got 10$"):
+        checks.integer("op", "n", 10, at_most=9)
+    with pytest.raises(wmb.ArgumentError, match=r"^op: x must be within the range of float64, got 1000"):
+        checks.real("op", "x", 10**400)
     with pytest.raises(wmb.ArgumentTypeError, match=r"^op: n must be an integer, got True$"):
         checks.integer("op", "n", True)
     with pytest.raises(wmb.ArgumentError, match=r"^op: n must be at least 1, got 0$"):
@@ -125,6 +170,35 @@ def test_checks_say_what_was_wrong() -> None:
         checks.real("op", "x", float("nan"))
     with pytest.raises(wmb.ArgumentError, match=r"^op: x must be above 0, got 0$"):
         checks.real("op", "x", 0, above=0)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "sentence"),
+    [
+        ([[1], [2, 3]], "op: lengths must be one array of integers, got"),
+        ([1.0, 2.0], "op: lengths must hold integers, got float64"),
+        ([1, 2, 3], r"op: lengths must have the batch's shape \(2,\), got shape \(3,\)"),
+        ([-1, 2], "op: lengths must lie between 0 and 4, got -1 to 2"),
+        (np.array([2**63 + 5, 1], np.uint64), "op: lengths must lie between 0 and 4, got 1 to 9223372036854775813"),
+    ],
+)
+def test_wrong_lengths(lengths: object, sentence: str) -> None:
+    with pytest.raises((wmb.ArgumentError, wmb.ArgumentTypeError), match=f"^{sentence}"):
+        checks.lengths_of("op", lengths, (2,), 4)
+
+
+def test_lengths_come_in_any_form_of_integers() -> None:
+    for lengths in ([3, 4], (3, 4), np.array([3, 4], np.int32), torch.tensor([3, 4])):
+        assert checks.lengths_of("op", lengths, (2,), 4).tolist() == [3, 4]
+
+
+def test_a_reason_is_that_of_one_item() -> None:
+    batch = wmb.ate(np.zeros((2, 4, 3)), np.ones((2, 4, 3)))
+    assert "zero spread" in batch.reason(-1)
+    with pytest.raises(
+        wmb.ArgumentError, match=r"^reason: index must name one item of a batch of shape \(2,\), got \(\)$"
+    ):
+        batch.reason()
 
 
 def test_dispatch_never_falls_back() -> None:
@@ -144,6 +218,8 @@ def test_dispatch_never_falls_back() -> None:
         del dispatch._declared["an_op"]
     with pytest.raises(wmb.ArgumentError, match="available_backends: op must name a public op, got 'no_such_op'"):
         wmb.available_backends("no_such_op")
+    with pytest.raises(wmb.ArgumentError, match=r"available_backends: op must name a public op, got \[\]"):
+        wmb.available_backends([])
 
 
 def test_every_declared_op_is_public_and_has_its_reference() -> None:
@@ -160,11 +236,16 @@ def test_threads() -> None:
         assert wmb.get_num_threads() == 3
         with pytest.raises(wmb.ArgumentError, match="set_num_threads: n must be at least 1, got 0"):
             wmb.set_num_threads(0)
+        with pytest.raises(wmb.ArgumentError, match="set_num_threads: n must be at most 2147483647, got 1099511627776"):
+            wmb.set_num_threads(2**40)
     finally:
         wmb.set_num_threads(before)
 
 
-@pytest.mark.parametrize(("text", "says"), [("5", "5"), ("0", "must be a positive integer, got '0'"), ("x", "got 'x'")])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("5", "5"), ("0", "must be a positive integer, got '0'"), ("x", "got 'x'"), ("9" * 30, "got '999")],
+)
 def test_threads_from_the_environment(text: str, says: str) -> None:
     program = "import wmb_fast; print(wmb_fast.get_num_threads())"
     environment = os.environ | {"WMB_NUM_THREADS": text}

@@ -11,8 +11,6 @@ import numpy as np
 
 from .errors import bad_type, bad_value
 
-LARGEST_INTEGER = 2**63 - 1  # what the core counts in
-
 
 def shape_text(array: np.ndarray[Any, Any]) -> str:
     """A shape as it is written in messages: ``shape (3, 4)``."""
@@ -72,15 +70,13 @@ def flag(op: str, argument: str, value: object) -> bool:
     return bool(value)
 
 
-def integer(
-    op: str, argument: str, value: object, *, at_least: int | None = None, at_most: int = LARGEST_INTEGER
-) -> int:
+def integer(op: str, argument: str, value: object, *, at_least: int | None = None, at_most: int | None = None) -> int:
     """Requires an integer (not a bool), and returns it as an int."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise bad_type(op, argument, "be an integer", repr(value))
     if at_least is not None and int(value) < at_least:
         raise bad_value(op, argument, f"be at least {at_least}", repr(value))
-    if int(value) > at_most:
+    if at_most is not None and int(value) > at_most:
         raise bad_value(op, argument, f"be at most {at_most}", repr(value))
     return int(value)
 

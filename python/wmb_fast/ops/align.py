@@ -33,6 +33,7 @@ from ._trajectory import (
 
 _POINTS_ALONE, _POSES_ALONE, _EITHER = (POINTS,), (POSES,), (POSES, POINTS)
 ALIGNMENTS = ("sim3", "se3", "scale", "origin", "none")  # csrc/cpu/trajectories.h
+MOST_POSES = 2**63 - 1  # what the core counts in
 RELATIONS = (  # csrc/core/rpe.h
     "translation",
     "rotation_deg",
@@ -356,7 +357,7 @@ def _poses_or_points(
 
 def first_to_fit(op: str, n_align: int | None) -> int:
     """How many poses the core fits on; -1 for all."""
-    return -1 if n_align is None else integer(op, "n_align", n_align, at_least=1)
+    return -1 if n_align is None else min(integer(op, "n_align", n_align, at_least=1), MOST_POSES)
 
 
 def _deviation(est: Array, ref: Array, use: Array | None) -> float:

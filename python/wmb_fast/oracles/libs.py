@@ -62,8 +62,9 @@ def _same_rows(outcome: Outcome, what: str, got: Any, expected: Any) -> None:
 def cosine(case: Case) -> Outcome:
     """F7: SciPy in float64, normalise-and-multiply in float32.
 
-    A vector without a direction scores NaN here, whatever a library returns. Where SciPy overflows, the answer is that
-    for the same vectors scaled down.
+    A vector without a direction scores NaN here, whatever a library returns. Where a library leaves the range of its
+    numbers (the fourth power of a norm beyond its floats, a norm below torch's 1e-12), the answer is that for the same
+    vectors brought to size 1.
     """
     outcome = Outcome()
     a, b = (np.asarray(case.inputs[name], dtype=np.float64) for name in ("a", "b"))
@@ -78,13 +79,21 @@ def cosine(case: Case) -> Outcome:
         small = [a.astype(np.float32), b.astype(np.float32)]
     wide, narrow = float(cosine_pairs(a, b)), float(cosine_pairs(*small))
     outcome.got = {"float64": wide, "float32": narrow}
-    right = case.expected["scipy_similarity"]
-    if _has_direction(a, b) and not np.isfinite(right):
-        right = float(cosine_pairs(a * 2.0**-600, b * 2.0**-600))
-    outcome.close("float64", wide, right if _has_direction(a, b) else np.nan, abs_=1e-12)
-    product = case.expected["normalize_dot_f32"]
-    outcome.close("float32", narrow, product if _has_direction(*small) else np.nan, abs_=1e-6)
+    library = case.expected["scipy_similarity"], case.expected["normalize_dot_f32"]
+    outcome.close("float64", wide, _right(a, b, library[0], 1e-70, 1e75), abs_=1e-12)
+    outcome.close("float32", narrow, _right(*small, library[1], 1e-12, 1e18), abs_=1e-6)
     return outcome
+
+
+def _right(a: Array, b: Array, library: float, least: float, most: float) -> float:
+    """The library's answer where every norm lies within its range."""
+    if not _has_direction(a, b):
+        return np.nan
+    unit = [x / np.abs(x).max() for x in (a.astype(np.float64), b.astype(np.float64))]
+    norms = [float(np.linalg.norm(u)) * float(np.abs(x).max()) for u, x in zip(unit, (a, b), strict=True)]
+    if least < min(norms) and max(norms) < most:
+        return library
+    return float(unit[0] @ unit[1] / np.linalg.norm(unit[0]) / np.linalg.norm(unit[1]))
 
 
 def _has_direction(*vectors: Array) -> bool:
