@@ -37,7 +37,8 @@ $(PY):
 
 # The package as users get it: built into a wheel, then installed with what the command line needs.
 $(VENV)/installed: $(PY) $(SOURCES)
-	$(PIP) install '.[score]'
+	@echo 'building wmb-fast (a minute or two) ...'
+	@$(PIP) install '.[score]'
 	@touch $@
 
 $(VENV)/test-tools: $(PY) pyproject.toml

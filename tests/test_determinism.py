@@ -39,6 +39,14 @@ ESTIMATE, REFERENCE = poses(23, 101), poses(23, 101, seed=3)
 ROWS = random(5, 203, 97).astype(np.float32)
 STRATA = np.arange(101) % 7
 
+# Depth maps of a smooth scene with holes, seen by a camera that turns.
+DEPTH = (2 + np.abs(random(6, 75, 131)) * 0.1 * (random(6, 75, 131, seed=1) < 2)).astype(np.float32)
+WIDE_DEPTH = DEPTH.astype(float)
+CAMERA = np.array([90.0, -80.0, 65.0, 37.0], dtype=np.float32)
+NEARBY = np.tile(np.eye(4, dtype=np.float32), (6, 1, 1))
+NEARBY[:, :3, 3] = 0.05 * random(6, 3)
+CLIPS, CLIP_POSES = np.stack([DEPTH, DEPTH[::-1]] * 2), np.stack([NEARBY] * 4)
+
 # Every public op on a slice of its batch: how long the batch is (None: the op has no batch), and the call.
 # Sizes are not round, and give more than one chunk.
 CALLS: dict[str, tuple[int | None, Callable[[slice], Any]]] = {
@@ -62,6 +70,28 @@ CALLS: dict[str, tuple[int | None, Callable[[slice], Any]]] = {
     "pairwise_agreement": (9, lambda b: wmb.pairwise_agreement(random(9, 31)[b], np.sign(random(9, 31, 3))[b])),
     "bootstrap_ci": (19, lambda b: wmb.bootstrap_ci(random(19, 101)[b], hierarchy=STRATA, strata=STRATA, n=333)),
     "flow_channels": (9, lambda b: wmb.flow_channels(random(9, 67, 131, 2).astype(np.float32)[b])),
+    "project": (6, lambda b: wmb.project(random(6, 70001, 3)[b], CAMERA.astype(float), NEARBY.astype(float)[b])),
+    "unproject": (6, lambda b: wmb.unproject(DEPTH[b], CAMERA)),
+    "reproject_depth": (6, lambda b: wmb.reproject_depth(DEPTH[b], CAMERA, NEARBY[b])),
+    "splat_depth": (6, lambda b: wmb.splat_depth(DEPTH[b], CAMERA, NEARBY[b], (40, 67))),
+    "depth_agreement": (
+        6,
+        lambda b: [
+            wmb.depth_agreement(DEPTH[b], DEPTH[::-1][b], CAMERA, NEARBY[b], sampling=s)
+            for s in ("nearest", "bilinear")
+        ],
+    ),
+    "reprojection_error": (
+        4,
+        lambda b: [
+            wmb.reprojection_error(CLIPS[b], CLIP_POSES[b], CAMERA, confidence=c, grid=3, unit=unit)
+            for c, unit in ((None, "depth"), (CLIPS[b], "pixels"))
+        ],
+    ),
+    "visibility": (
+        6,
+        lambda b: wmb.visibility(random(6, 9, 17, 3)[b] + 2, WIDE_DEPTH[b], CAMERA.astype(float), np.eye(4)),
+    ),
     "parallax_split": (9, lambda b: wmb.parallax_split(random(9, 4001)[b], random(9, 4001, seed=1)[b])),
 }
 

@@ -22,6 +22,7 @@ void bind_flow(nb::module_& m);
 void bind_mask(nb::module_& m);
 void bind_match(nb::module_& m);
 void bind_raycast(nb::module_& m);
+void bind_reproject(nb::module_& m);
 void bind_rpe(nb::module_& m);
 void bind_stats(nb::module_& m);
 

@@ -30,6 +30,7 @@ NB_MODULE(_core, m) {
   wmb::bind_mask(m);
   wmb::bind_match(m);
   wmb::bind_raycast(m);
+  wmb::bind_reproject(m);
   wmb::bind_rpe(m);
   wmb::bind_stats(m);
 }

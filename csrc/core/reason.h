@@ -32,7 +32,11 @@ namespace wmb {
   X(no_decisive_pair)      \
   X(resamples_equal)       \
   X(one_case)              \
-  X(values_left_out)
+  X(values_left_out)       \
+  X(camera_not_usable)     \
+  X(no_valid_depth)        \
+  X(no_covisibility)       \
+  X(no_valid_confidence)
 
 enum class Reason : std::uint8_t {
 #define WMB_REASON_ENTRY(name) name,

@@ -26,4 +26,26 @@ inline const isa::Kernels<double>& kernels<double>() {
   return simd().f64;
 }
 
+template <typename T>
+const isa::Reproject<T>& reproject_kernels();
+template <>
+inline const isa::Reproject<float>& reproject_kernels<float>() {
+  return simd().unfused->reproject_f32;
+}
+template <>
+inline const isa::Reproject<double>& reproject_kernels<double>() {
+  return simd().unfused->reproject_f64;
+}
+
+template <typename T>
+const isa::Select<T>& select_kernels();
+template <>
+inline const isa::Select<float>& select_kernels<float>() {
+  return simd().unfused->select_f32;
+}
+template <>
+inline const isa::Select<double>& select_kernels<double>() {
+  return simd().unfused->select_f64;
+}
+
 }  // namespace wmb

@@ -4,7 +4,9 @@
 Importing this package imports NumPy and the compiled core, nothing else.
 """
 
-from . import reference
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ._walls.dispatch import available_backends
 from ._walls.errors import (
     ArgumentError,
@@ -24,6 +26,8 @@ from .ops.flow import flow_channels, parallax_split
 from .ops.mask import mask_iou
 from .ops.match import Matches, Nearest, mutual_matches, nearest
 from .ops.path import interpolate_positions, path_length
+from .ops.reproject import Projection, Reprojection, Splat, project, reproject_depth, splat_depth, unproject
+from .ops.reproject_pairs import DepthAgreement, ReprojectionError, depth_agreement, reprojection_error
 from .ops.rpe import orthogonality_deviation, rotation_angle_deg, rpe
 from .ops.stats import (
     Agreement,
@@ -34,6 +38,10 @@ from .ops.stats import (
     pearson,
     spearman,
 )
+from .ops.visibility import Visibility, visibility
+
+if TYPE_CHECKING:
+    from . import reference
 
 __version__ = "0.1.0"
 
@@ -44,12 +52,18 @@ __all__ = [
     "Assignment",
     "BackendError",
     "Correlation",
+    "DepthAgreement",
     "FileFormatError",
     "FisherMean",
     "Interval",
     "Matches",
     "MissingExtraError",
     "Nearest",
+    "Projection",
+    "Reprojection",
+    "ReprojectionError",
+    "Splat",
+    "Visibility",
     "WmbError",
     "__version__",
     "align_trajectory",
@@ -62,6 +76,7 @@ __all__ = [
     "bootstrap_ci",
     "cosine_matrix",
     "cosine_pairs",
+    "depth_agreement",
     "fisher_mean",
     "flow_channels",
     "get_num_threads",
@@ -74,10 +89,23 @@ __all__ = [
     "parallax_split",
     "path_length",
     "pearson",
+    "project",
     "reference",
+    "reproject_depth",
+    "reprojection_error",
     "rotation_angle_deg",
     "rpe",
     "set_num_threads",
     "spearman",
+    "splat_depth",
     "umeyama",
+    "unproject",
+    "visibility",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """``reference`` is imported when it is first asked for."""
+    if name == "reference":
+        return importlib.import_module(".reference", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

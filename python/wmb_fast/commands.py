@@ -38,18 +38,22 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
 
 @app.command()
 def score(
-    paths: Annotated[list[Path], typer.Argument(help="Videos, folders of videos, or folders of frames.")],
+    paths: Annotated[list[Path], typer.Argument(help="Videos, folders of videos or of frames, or manifests.")],
     protocol: Annotated[list[str], typer.Option(help="Protocols, separated by commas: worldmark.")],
-    plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
+    plan: Annotated[
+        str | None, typer.Option(help="A plan file, or a plan's name; overrides what the files say.")
+    ] = None,
     out: Out = Path("out"),
     compat: Annotated[bool, typer.Option("--compat", help="The published evaluator's numbers, bugs included.")] = False,
-    require_official: Annotated[bool, typer.Option("--require-official", help="Refuse proxy estimators.")] = False,
+    require_official: Annotated[
+        bool, typer.Option("--require-official", help="Give no number that a proxy estimator made.")
+    ] = False,
     engine: Annotated[str, typer.Option(help="local; this version has no other.")] = "local",
     shard: Annotated[str | None, typer.Option(help="i/n: every n-th rollout from the i-th on.")] = None,
     jobs: Annotated[
         int | None, typer.Option(help="Rollouts at a time; changes no result.  [default: all cores]")
     ] = None,
-    cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.")] = None,
+    cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.  [default: ~/.cache/wmb-fast]")] = None,
 ) -> int:
     """Score rollouts, and write scorecard.jsonl, board.json, board.md and run.json."""
     screen = Screen()
@@ -105,11 +109,17 @@ def board_(
     return DONE
 
 
+_FAULT_HELP = (
+    "NAME=STRENGTH, or NAME alone for its usual strength. "
+    "Names: slow_response, wrong_direction, stall, hard_cut, repainted_wall."
+)
+
+
 @app.command()
 def world(
     plan: Annotated[str, typer.Argument(help="A plan's name, for example worldmark/06, or a plan file.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
-    fault: Annotated[list[str] | None, typer.Option(help="NAME=STRENGTH; NAME alone for its usual strength.")] = None,
+    fault: Annotated[list[str] | None, typer.Option(help=_FAULT_HELP)] = None,
     seed: Annotated[int, typer.Option(help="Another seed is another room.")] = 0,
     fps: Annotated[float, typer.Option(help="Frames a second.")] = 16.0,
     seconds: Annotated[float, typer.Option(help="What a step of the plan lasts.")] = 20.0,

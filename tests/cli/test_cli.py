@@ -339,3 +339,10 @@ def test_a_world_that_cannot_be_is_a_wrong_call(wmb, tmp_path, options, sentence
     assert one_sentence(err)
     assert sentence in err
     assert not (tmp_path / "world").exists()
+
+
+def test_the_help_of_world_names_every_fault() -> None:
+    from wmb_fast.commands import _FAULT_HELP
+    from wmb_fast.world import FAULTS
+
+    assert all(name in _FAULT_HELP for name in FAULTS)

@@ -137,6 +137,29 @@ def test_default_needs_the_rate_and_a_plan_that_fits() -> None:
     assert by_metric(records, "local_memory")[0].status is Status.OK
 
 
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (
+            {"horizontal": np.ones(320), "radial": np.ones(320)},
+            "flow: horizontal and radial must have shape (638,), got",
+        ),
+        (
+            {"horizontal": np.ones(638), "radial": np.ones(637)},
+            "flow: horizontal and radial must have shape (638,), got",
+        ),
+        ({"horizontal": np.ones(638)}, "flow: the channel must hold radial, got horizontal"),
+    ],
+    ids=["short", "unequal", "incomplete"],
+)
+def test_flow_that_does_not_fit_the_rollout_is_missing_not_scored(values: dict, reason: str) -> None:
+    records = worldmark.score(turning(flow=channel("flow", **values)))
+    for metric in ("motion_stability", "response_latency", "local_memory", "revisit_memory"):
+        for record in by_metric(records, metric):
+            assert (record.status, record.value) == (Status.MISSING, None)
+            assert record.reason.startswith(reason)
+
+
 def test_own_boundaries_are_used() -> None:
     """The rollout turned back at frame 200: with its own boundary it follows, at equal shares it does not."""
     signal = np.where(np.arange(N - 2) < 199, 3.0, -3.0)
@@ -163,7 +186,7 @@ def test_actions_without_a_key_are_skipped_with_a_reason() -> None:
         "motion_stability",
         "response_latency",
     ]
-    assert by_metric(records, "revisit_memory")[0].reason == "not_a_round_trip"
+    assert by_metric(records, "revisit_memory")[0].reason == "not_a_round_trip: the plan does not undo its own motion"
 
 
 def test_a_frozen_rollout() -> None:
@@ -172,7 +195,7 @@ def test_a_frozen_rollout() -> None:
     cuts = channel("cuts", frames=np.empty(0, dtype=np.int64), n_scenes=1)
     frozen = Evidence(facts(Action.STRAFE_RIGHT, n=n), {"flow": still, "cuts": cuts})
     assert worldmark.needs(frozen) == [Need("flow"), Need("cuts")]
-    reasons = {r.metric: r.reason for r in worldmark.score(frozen)}
+    reasons = {r.metric: r.reason.split(":")[0] for r in worldmark.score(frozen)}
     for metric in ("direction_accuracy", "direction_purity", "motion_stability"):
         assert reasons[metric] == "no_motion"
     assert reasons["local_memory"] == "frozen"

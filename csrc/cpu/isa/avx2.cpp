@@ -82,6 +82,7 @@ struct F64 {
 
 namespace wmb::isa {
 
-const Level avx2 = {"avx2", table<F32, 6, 2>(), table<F64, 6, 2>(), row_scans(), minus_hamming<16>};
+const Level avx2 = {"avx2",      table<F32, 6, 2>(), table<F64, 6, 2>(),
+                    row_scans(), minus_hamming<16>,  &unfused_avx2};
 
 }  // namespace wmb::isa

@@ -74,6 +74,7 @@ struct F64 {
 
 namespace wmb::isa {
 
-const Level avx512 = {"avx512", table<F32, 12, 2>(), table<F64, 12, 2>(), row_scans(), minus_hamming<32>};
+const Level avx512 = {"avx512",    table<F32, 12, 2>(), table<F64, 12, 2>(),
+                      row_scans(), minus_hamming<32>,   &unfused_avx2};
 
 }  // namespace wmb::isa

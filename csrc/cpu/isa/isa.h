@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "cpu/isa/unfused.h"
+
 namespace wmb::isa {
 
 // An integer as wide as T, so that indices sit in the same lanes as values.
@@ -87,6 +89,7 @@ struct Level {
   // tile[r * f32.cols + c] = -(number of bits in which rows a[r] and b[c] differ).
   void (*minus_hamming)(std::int64_t n_rows, std::int64_t n_words, const std::uint64_t* a,
                         const std::uint64_t* b, float* tile);
+  const Unfused* unfused;
 };
 
 extern const Level portable;

@@ -53,6 +53,7 @@ struct F64 : Lane<double, std::int64_t> {
 
 namespace wmb::isa {
 
-const Level portable = {"portable", table<F32, 4, 8>(), table<F64, 4, 8>(), row_scans(), minus_hamming<8>};
+const Level portable = {"portable",  table<F32, 4, 8>(), table<F64, 4, 8>(),
+                        row_scans(), minus_hamming<8>,   &unfused_portable};
 
 }  // namespace wmb::isa

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import reference as readable
 from .._walls.arrays import Array, ArrayLike
 from .._walls.checks import flag, integer, one_of
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
 from .._walls.ext import core
+from .._walls.lazy import reference as readable
 from .._walls.records import code
 from ._trajectory import (
     FIT_ROW,

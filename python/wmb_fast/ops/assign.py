@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import reference
 from .._walls.arrays import Array, ArrayLike, Call, take
 from .._walls.checks import flag, one_of, real, shape_text, trailing
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
 from .._walls.ext import core
+from .._walls.lazy import reference
 from .._walls.records import Record, code, status_of
 
 LARGEST_INTEGER = 2**53  # beyond, float64 does not hold them all

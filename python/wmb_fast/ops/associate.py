@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import reference as readable
 from .._walls.arrays import Array, ArrayLike, take
 from .._walls.checks import flag, real, shape_text
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
 from .._walls.ext import core
+from .._walls.lazy import reference as readable
 
 
 def associate(

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import reference
 from .._walls.arrays import Array, ArrayLike, take
 from .._walls.checks import integer, one_of, real, shape_text, trailing
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
 from .._walls.ext import core
 from .._walls.labels import label_codes, level_codes
+from .._walls.lazy import reference
 from .._walls.records import Record, code, status_of
 
 MOST_CASES = 2**31

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import reference
 from .._walls.arrays import SMALL_FLOATS, Array, ArrayLike, Call, take
 from .._walls.checks import shape_text
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_type, bad_value
 from .._walls.ext import core
+from .._walls.lazy import reference
 from .._walls.rowsets import pair_up
 
 declare("cosine_pairs", "cpu", "reference")

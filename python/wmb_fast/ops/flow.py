@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import reference
 from .._walls.arrays import Array, ArrayLike, Call, take
 from .._walls.checks import shape_text, trailing
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
 from .._walls.ext import core
+from .._walls.lazy import reference
 from .._walls.records import Record, code, status_of
 from .._walls.samples import pair_samples
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import reference
 from .._walls.arrays import Array, ArrayLike, take
 from .._walls.checks import real, same_shape, trailing
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_type
 from .._walls.ext import core
+from .._walls.lazy import reference
 
 DTYPES = ("bool", "uint8", "int64", "float32", "float64")
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import reference
 from .._walls.arrays import BYTES, SMALL_FLOATS, Array, ArrayLike, Call, take
 from .._walls.checks import one_of, real
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
 from .._walls.ext import core
+from .._walls.lazy import reference
 from .._walls.rowsets import RowSets, pair_up
 from .cosine import give_each
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import reference as readable
 from .._walls.arrays import ArrayLike, take
 from .._walls.checks import finite, shape_text
 from .._walls.errors import bad_value
+from .._walls.lazy import reference as readable
 from ._trajectory import POINTS, POSES, Trajectories, batch_of
 
 

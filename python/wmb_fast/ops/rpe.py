@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import reference as readable
 from .._walls.arrays import Array, ArrayLike, take
 from .._walls.checks import flag, integer, one_of, real, same_shape, trailing
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_type, bad_value
 from .._walls.ext import core
+from .._walls.lazy import reference as readable
 from .._walls.records import Record
 from ._trajectory import (
     FIT_ROW,

@@ -200,7 +200,7 @@ def _plain(value: Any) -> Any:
 
 def main(arguments: Sequence[str]) -> int:
     """Command line: exit status 0 when nothing failed, 1 when something did, 2 for a wrong call."""
-    if len(arguments) != 1:
+    if len(arguments) != 1 or arguments[0].startswith("-"):
         print(
             "oracles: DIR must be one folder of vector files, got " + (" ".join(arguments) or "nothing"),
             file=sys.stderr,

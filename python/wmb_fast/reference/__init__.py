@@ -8,8 +8,11 @@ from .flow import flow_channels, parallax_split
 from .mask import mask_iou
 from .match import mutual_matches, nearest
 from .path import interpolate_positions, path_length
+from .reproject import project, reproject_depth, splat_depth, unproject
+from .reproject_pairs import depth_agreement, reprojection_error
 from .rpe import PoseErrors, deviation, rotation_angle_deg, rpe
 from .stats import bootstrap_ci, fisher_mean, pairwise_agreement, pearson, spearman
+from .visibility import visibility
 
 __all__ = [
     "Alignment",
@@ -25,6 +28,7 @@ __all__ = [
     "bootstrap_ci",
     "cosine_matrix",
     "cosine_pairs",
+    "depth_agreement",
     "deviation",
     "fisher_mean",
     "flow_channels",
@@ -36,8 +40,14 @@ __all__ = [
     "parallax_split",
     "path_length",
     "pearson",
+    "project",
+    "reproject_depth",
+    "reprojection_error",
     "rotation_angle_deg",
     "rpe",
     "spearman",
+    "splat_depth",
     "umeyama",
+    "unproject",
+    "visibility",
 ]

@@ -16,6 +16,20 @@ from ..record import Status
 
 Signal = npt.NDArray[np.float64]
 
+# What the tokens of the protocol's own rules mean, for those who read a record.
+RULES = {
+    "dir": "a segment of the round trip does not move as commanded",
+    "no_resp": "the way back never starts",
+    "gain": "out and back, one way is less than half as fast as the other",
+    "undershoot": "a turn of less than 15 degrees shows nothing to come back to",
+    "no_pairs": "no frame of the way back is at the place of one of the way out",
+    "not_a_round_trip": "the plan does not undo its own motion",
+    "too_short": "too few samples to judge",
+    "no_motion": "nothing moves",
+    "frozen": "fewer than five frames are an equal motion apart",
+    "near_cut": "all pairs of frames lie near hard cuts",
+}
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -59,6 +73,12 @@ def without(reason: str, n_total: int = 0, detail: Mapping[str, Any] | None = No
 def missing(reason: str, n_total: int = 0, detail: Mapping[str, Any] | None = None) -> Measure:
     """Evidence that the metric needs is not there."""
     return Measure(None, reason, 0, n_total, detail or {}, Status.MISSING)
+
+
+def in_words(reason: str) -> str:
+    """A reason with its sentence: tokens of the protocol's rules get theirs, one after another."""
+    tokens = reason.split("; ")
+    return "; ".join(f"{token}: {RULES[token]}" if token in RULES else token for token in dict.fromkeys(tokens))
 
 
 def rounded(value: float, digits: int, compat: bool) -> float:

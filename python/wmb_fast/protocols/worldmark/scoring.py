@@ -17,7 +17,7 @@ from ..record import Score, Status
 from .constants import COMPAT_FPS, LOCAL_FEWEST_FRAMES
 from .following import action_metrics
 from .local import local_delta, local_frames, local_memory, own_step
-from .measure import Measure, Signal, missing, without
+from .measure import Measure, Signal, in_words, missing, without
 from .report import PUBLISHED_NAN
 from .revisit import revisit_frames
 from .segments import KEYS
@@ -234,7 +234,7 @@ class _Maker:
 def _as_fields(measure: Measure) -> dict[str, Any]:
     """The fields of a record that come from a measure, as strict JSON."""
     detail = {name: _plain(value) for name, value in measure.detail.items()}
-    value, status, reason = measure.value, measure.status, measure.reason
+    value, status, reason = measure.value, measure.status, in_words(measure.reason)
     if measure.is_nan:
         value, status, reason = None, Status.NOT_EVALUABLE, "not_finite: the published evaluator gives NaN"
         detail[PUBLISHED_NAN] = True

@@ -40,16 +40,29 @@ class Rollout:
     def facts(self) -> Facts:
         return self.evidence.facts
 
-    def channel(self, name: str) -> Mapping[str, Any]:
+    def channel(self, name: str, *needed: str) -> Mapping[str, Any]:
+        """The values of a channel, the needed ones among them."""
         if name not in self.evidence.channels:
             why = self.evidence.missing.get(name, "not in the evidence")
             raise NotThereError(missing(f"{name}: {why}"))
-        return self.evidence.channels[name].values
+        values = self.evidence.channels[name].values
+        for key in needed:
+            if key not in values:
+                raise NotThereError(
+                    missing(f"{name}: the channel must hold {key}, got {', '.join(values) or 'nothing'}")
+                )
+        return values
 
     @cached_property
     def flow(self) -> tuple[Signal, Signal]:
-        values = self.channel("flow")
+        values = self.channel("flow", "horizontal", "radial")
         horizontal, radial = (np.asarray(values[name], dtype=np.float64) for name in ("horizontal", "radial"))
+        expected = (max(self.facts.n_frames - self.stride, 0),)
+        # The published evaluator reads a cache of any length, and takes frames beyond the video for its last.
+        fits = radial.shape == horizontal.shape and (self.compat or horizontal.shape == expected)
+        if horizontal.ndim != 1 or not fits:
+            shapes = f"{horizontal.shape} and {radial.shape}"
+            raise NotThereError(missing(f"flow: horizontal and radial must have shape {expected}, got {shapes}"))
         return horizontal, radial
 
     @cached_property
@@ -90,7 +103,7 @@ class Rollout:
         return Timeline.of_frames(n, self.fps, self.first_frames, self.stride)
 
     def parallax(self) -> dict[int, Samples]:
-        values = self.channel("parallax")
+        values = self.channel("parallax", "segments")
         return {
             int(j): (np.asarray(values[f"inverse_depth_{j}"]), np.asarray(values[f"flow_{j}"]))
             for j in values["segments"]
@@ -125,7 +138,7 @@ class Rollout:
         """Frames and their features; none where there are none: a metric may find that it needs none."""
         if "features" not in self.evidence.channels:
             return np.empty(0, dtype=np.int64), np.empty((0, 1), dtype=np.float32)
-        values = self.evidence.channels["features"].values
+        values = self.channel("features", "frames", "mean")
         return np.asarray(values["frames"]), np.asarray(values["mean"])
 
     def local(self, step: float | None) -> Measure:

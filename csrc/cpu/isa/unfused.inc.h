@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of unfused.h, written once. Each file that includes this has defined, in wmb::isa's unnamed
+// namespace:
+//
+//   Real, Flag, kLanes     a vector of doubles with + - * / and comparisons, what comparing gives (with &),
+//   its width load, store            of up to kLanes elements of T at p; `left` says how many there are, the
+//   rest are zero store_index            a Real of whole numbers as int32 gather(p, index)       p[index[0]],
+//   p[index[1]], ... as a Real gather_two             the same, and p[index[0] + 1], ... counting(i) i, i +
+//   1, ... choose, magnitude      lane by lane whole(x)               x without its fraction where 0 <= x <
+//   2^31; anything elsewhere rounded<T>(x)          x rounded to T root(x)                correctly rounded
+//   Counter                add(flag), total()
+//   Sum                    add(Real, position), total(): four lanes, by position; (0 + 2) + (1 + 3)
+//   below_of, inside_of    the vector parts of Select::below and between; they return how many values they
+//   took
+//
+// Each kernel works in two steps over a block of pixels: where they land, then what is seen there. One step
+// would be one long chain of dependent operations with a load from memory in the middle, and nothing to do
+// meanwhile.
+#include "cpu/isa/unfused.h"
+
+namespace wmb::isa {
+namespace {
+
+template <typename T>
+inline Point3<Real> brought(const SourceRow<T>& row, std::int64_t i, Real depth, const Transform& to) {
+  return transform(to,
+                   Point3<Real>{load(row.ray_x + i, row.width - i) * depth, Real(row.ray_y) * depth, depth});
+}
+
+template <typename T>
+void land(const SourceRow<T>& row_, const DestinationView<T>& to_, double* u, double* v, double* z) {
+  const SourceRow<T> row = row_;
+  const DestinationView<T> to = to_;
+  const Real none(__builtin_nan(""));
+  for (std::int64_t i = 0; i < row.width; i += kLanes) {
+    Real depth = load(row.depth + i, row.width - i);
+    Point3<Real> p = brought(row, i, depth, to.from_source);
+    Flag there = is_depth(depth);
+    Flag ahead = there & (p.z > Real(0.0));
+    Pixel<Real> at = project(p, to.camera);
+    store(u + i, choose(ahead, at.u, none), row.width - i);
+    store(v + i, choose(ahead, at.v, none), row.width - i);
+    store(z + i, choose(there, p.z, none), row.width - i);
+  }
+}
+
+constexpr std::int64_t kBlock = 128;
+
+// Where a block lands. z is NaN where it lands nowhere, and index then 0: what is seen there fails every
+// comparison.
+struct Block {
+  double z[kBlock];
+  std::int32_t index[kBlock];
+  double x[kBlock], y[kBlock];  // weights of the right and lower neighbour; or the point's own
+  double u[kBlock], v[kBlock];  // the pixel
+};
+
+// Asks for what a block will look up, all at once.
+template <typename T>
+inline void fetch(const T* map, const Block& block, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) __builtin_prefetch(map + block.index[i]);
+}
+
+// The nearest pixel centre.
+template <typename T>
+struct Nearest {
+  static Flag land(const DestinationView<T>& to, const Pixel<Real>& at, Flag in, Block& block,
+                   std::int64_t i) {
+    Real column = at.u + Real(0.5), row = at.v + Real(0.5);
+    in = in & within(column, static_cast<double>(to.width)) & within(row, static_cast<double>(to.height));
+    Real place = whole(row) * Real(static_cast<double>(to.width)) + whole(column);
+    store_index(block.index + i, choose(in, place, Real(0.0)));
+    return in;
+  }
+
+  static Flag seen(const DestinationView<T>& to, const Block& block, std::int64_t i, Real& depth) {
+    depth = gather(to.depth, block.index + i);
+    return is_depth(depth);
+  }
+};
+
+// Between four pixel centres: nothing where one that has weight is no depth.
+template <typename T>
+struct Bilinear {
+  // The lower of two neighbours; weight becomes that of the higher one.
+  static Real lower(Real at, double size, Real& weight) {
+    Real inner = choose(at > Real(0.0), at, Real(0.0)), last(size > 2.0 ? size - 2.0 : 0.0);
+    Real first = whole(inner);
+    first = choose(first < last, first, last);
+    weight = inner - first;
+    weight = choose(weight > Real(kSnap), weight, Real(0.0));
+    weight = choose(weight < Real(1.0 - kSnap), weight, Real(1.0));
+    return first;
+  }
+
+  static Flag land(const DestinationView<T>& to, const Pixel<Real>& at, Flag in, Block& block,
+                   std::int64_t i) {
+    const double width = static_cast<double>(to.width), height = static_cast<double>(to.height);
+    in = in & between_centres(at.u, width) & between_centres(at.v, height);
+    Real x, y;
+    Real column = lower(at.u, width, x), row = lower(at.v, height, y);
+    store_index(block.index + i, choose(in, row * Real(width) + column, Real(0.0)));
+    store(block.x + i, x, kLanes);
+    store(block.y + i, y, kLanes);
+    return in;
+  }
+
+  static Flag seen(const DestinationView<T>& to, const Block& block, std::int64_t i, Real& depth) {
+    Real x = load(block.x + i, kLanes), y = load(block.y + i, kLanes);
+    Real left, right, below_left, below_right;
+    gather_two(to.depth, block.index + i, left, right);
+    gather_two(to.depth + (to.height > 1 ? to.width : 0), block.index + i, below_left, below_right);
+    Flag has_left = x<Real(1.0), has_right = x> Real(0.0), has_top = y<Real(1.0), has_bottom = y> Real(0.0);
+    Real tl = choose(has_left, left, right), tr = choose(has_right, right, left);
+    Real bl = choose(has_left, below_left, below_right), br = choose(has_right, below_right, below_left);
+    Real a = choose(has_top, tl, bl), b = choose(has_top, tr, br);
+    Real c = choose(has_bottom, bl, tl), d = choose(has_bottom, br, tr);
+    depth = interpolate(a, b, c, d, x, y);  // infinite or NaN where one of the four is
+    return (a > Real(0.0)) & (b > Real(0.0)) & (c > Real(0.0)) & (d > Real(0.0)) & (depth < Real(kNoLimit));
+  }
+};
+
+template <typename T, template <typename> class Sampling>
+void agree(const SourceRow<T>& row_, const DestinationView<T>& to_, Gate<T> gate, T* error, Tally& tally) {
+  const SourceRow<T> row = row_;
+  const DestinationView<T> to = to_;
+  Counter asked, covisible;
+  Block block;
+  for (std::int64_t start = 0; start < row.width; start += kBlock) {
+    std::int64_t n = row.width - start < kBlock ? row.width - start : kBlock;
+    for (std::int64_t i = 0; i < n; i += kLanes) {
+      Real depth = load(row.depth + start + i, n - i);
+      Point3<Real> p = brought(row, start + i, depth, to.from_source);
+      Flag in = is_depth(depth);
+      asked.add(in);
+      in = Sampling<T>::land(to, project(p, to.camera), in & (p.z > Real(0.0)), block, i);
+      store(block.z + i, choose(in, p.z, Real(__builtin_nan(""))), kLanes);
+    }
+    for (std::int64_t i = 0; i < n; i += kLanes) {
+      Real z = load(block.z + i, kLanes), seen;
+      Flag in = Sampling<T>::seen(to, block, i, seen);
+      Real ratio = rounded<T>(z / seen);
+      in = in & (ratio > Real(gate.lo)) & (ratio < Real(gate.hi));
+      covisible.add(in);
+      store(error + start + i, choose(in, magnitude(z - seen) / seen, Real(kNoLimit)), n - i);
+    }
+  }
+  tally.asked += asked.total();
+  tally.covisible += covisible.total();
+}
+
+// Where points [start, start + n) land, in pixels by floor; returns how many do so inside.
+template <typename T>
+inline std::int64_t land_points(const SourcePoints& points, std::int64_t start, std::int64_t n,
+                                const DestinationView<T>& to, Block& block) {
+  Counter inside;
+  for (std::int64_t i = 0; i < n; i += kLanes) {
+    Real x = load(points.x + start + i, n - i), y = load(points.y + start + i, n - i);
+    Point3<Real> p = transform(to.from_source, Point3<Real>{x, y, load(points.z + start + i, n - i)});
+    Pixel<Real> at = project(p, to.camera);
+    Flag in = (counting(i) < Real(static_cast<double>(n))) & (p.z > Real(0.0)) &
+              within(at.u, static_cast<double>(to.width)) & within(at.v, static_cast<double>(to.height));
+    inside.add(in);
+    Real place = whole(at.v) * Real(static_cast<double>(to.width)) + whole(at.u);
+    store_index(block.index + i, choose(in, place, Real(0.0)));
+    store(block.x + i, p.x, kLanes);
+    store(block.y + i, p.y, kLanes);
+    store(block.z + i, choose(in, p.z, Real(__builtin_nan(""))), kLanes);
+    store(block.u + i, at.u, kLanes);
+    store(block.v + i, at.v, kLanes);
+  }
+  fetch(to.depth, block, n);
+  if (to.confidence) fetch(to.confidence, block, n);
+  return inside.total();
+}
+
+// Whether the destination sees these points, and at which depth.
+template <typename T>
+inline Flag sees(const DestinationView<T>& to, Gate<T> gate, const Block& block, std::int64_t i, Real& seen) {
+  seen = gather(to.depth, block.index + i);
+  Real ratio = rounded<T>(load(block.z + i, kLanes) / seen);
+  Flag in = is_depth(seen) & (ratio > Real(gate.lo)) & (ratio < Real(gate.hi));
+  if (to.confidence) in = in & (gather(to.confidence, block.index + i) >= Real(gate.confidence));
+  return in;
+}
+
+template <typename T>
+void distance(const SourcePoints& points_, const DestinationView<T>& to_, Gate<T> gate, T* error,
+              Tally& tally) {
+  const SourcePoints points = points_;
+  const DestinationView<T> to = to_;
+  const Real x_of_column(1.0 / to.camera.fx), y_of_row(1.0 / to.camera.fy), cx(to.camera.cx),
+      cy(to.camera.cy);
+  Counter covisible;
+  Sum sum;
+  Block block;
+  for (std::int64_t start = 0; start < points.n; start += kBlock) {
+    std::int64_t n = points.n - start < kBlock ? points.n - start : kBlock;
+    tally.inside += land_points(points, start, n, to, block);
+    for (std::int64_t i = 0; i < n; i += kLanes) {
+      Real seen;
+      Flag in = sees(to, gate, block, i, seen);
+      covisible.add(in);
+      Real column = whole(load(block.u + i, kLanes)), row = whole(load(block.v + i, kLanes));
+      Real x = (column - cx) * x_of_column * seen - load(block.x + i, kLanes);
+      Real y = (row - cy) * y_of_row * seen - load(block.y + i, kLanes);
+      Real z = seen - load(block.z + i, kLanes), e = root(x * x + y * y + z * z);
+      sum.add(choose(in, e, Real(0.0)), i);
+      store(error + start + i, choose(in, e, Real(kNoLimit)), n - i);
+    }
+  }
+  tally.covisible += covisible.total();
+  tally.error += sum.total();
+}
+
+template <typename T>
+void round_trip(const SourcePoints& points_, const DestinationView<T>& to_, const Transform& back,
+                const Camera& source, Gate<T> gate, T* error, Tally& tally) {
+  const SourcePoints points = points_;
+  const DestinationView<T> to = to_;
+  Counter covisible;
+  Sum sum;
+  Block block;
+  for (std::int64_t start = 0; start < points.n; start += kBlock) {
+    std::int64_t n = points.n - start < kBlock ? points.n - start : kBlock;
+    tally.inside += land_points(points, start, n, to, block);
+    for (std::int64_t i = 0; i < n; i += kLanes) {
+      Real seen;
+      Flag in = sees(to, gate, block, i, seen);
+      Real x = ray(load(block.u + i, kLanes), to.camera.fx, to.camera.cx) * seen;
+      Real y = ray(load(block.v + i, kLanes), to.camera.fy, to.camera.cy) * seen;
+      Point3<Real> here = transform(back, Point3<Real>{x, y, seen});
+      Pixel<Real> returned = project(here, source);
+      std::int64_t k = start + i, left = n - i;
+      Pixel<Real> from = project(
+          Point3<Real>{load(points.x + k, left), load(points.y + k, left), load(points.z + k, left)}, source);
+      Real u = returned.u - from.u, v = returned.v - from.v;
+      in = in & (here.z > Real(0.0));
+      covisible.add(in);
+      Real e = root(u * u + v * v);
+      sum.add(choose(in, e, Real(0.0)), i);
+      store(error + k, choose(in, e, Real(kNoLimit)), left);
+    }
+  }
+  tally.covisible += covisible.total();
+  tally.error += sum.total();
+}
+
+template <typename T>
+std::int64_t below(std::int64_t n, const T* x, T least, T pivot) {
+  std::int64_t found = 0;
+  for (std::int64_t i = below_of(n, x, least, pivot, found); i < n; ++i)
+    found += x[i] > least && x[i] < pivot;
+  return found;
+}
+
+template <typename T>
+void between(std::int64_t n, const T* x, T least, T low, T high, T* kept, Ranks& ranks) {
+  Ranks found{0, 0, 0, 0, 0};
+  std::int64_t i = inside_of(n, x, least, low, high, kept, found);
+  for (; i < n; ++i) {
+    bool usable = x[i] > least && x[i] < static_cast<T>(kNoLimit);
+    bool inside = usable && x[i] > low && x[i] < high;
+    found.usable += usable;
+    found.below += usable && x[i] < low;
+    found.at_low += usable && x[i] == low;
+    found.at_high += usable && x[i] == high && low < high;
+    kept[found.inside] = x[i];
+    found.inside += inside;
+  }
+  ranks.usable += found.usable;
+  ranks.below += found.below;
+  ranks.at_low += found.at_low;
+  ranks.inside += found.inside;
+  ranks.at_high += found.at_high;
+}
+
+template <typename T>
+constexpr Reproject<T> reproject_table() {
+  return {land<T>, agree<T, Nearest>, agree<T, Bilinear>, distance<T>, round_trip<T>};
+}
+
+constexpr Unfused table() {
+  return {reproject_table<float>(),
+          reproject_table<double>(),
+          {below<float>, between<float>},
+          {below<double>, between<double>}};
+}
+
+}  // namespace
+}  // namespace wmb::isa

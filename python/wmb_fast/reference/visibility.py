@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a view shows an instance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .reproject import camera_of, is_depth, pixels_of, transformed, usable
+
+Array = npt.NDArray[Any]
+
+FEWEST_POINTS = 4  # that say anything about an instance
+VISIBLE, OCCLUDED, OUTSIDE, TOO_SMALL, UNKNOWN = range(5)
+
+
+def visibility(
+    points: Array,
+    depth: Array,
+    intrinsics: Array,
+    T_cam_world: Array,
+    *,
+    min_inside: float = 0.3,
+    min_area: float = 16,
+    occlusion: float = 0.95,
+    min_visible: float = 0.3,
+    min_occluded: float = 0.7,
+    min_coverage: float = 0.7,
+    confidence: Array | None = None,
+    min_confidence: float = 0.65,
+) -> Array:
+    """Whether a view shows the instances whose points (..., I, Q, 3) are given: OPIS, section on observability."""
+    batch = np.broadcast_shapes(
+        points.shape[:-3], depth.shape[:-2], camera_of(intrinsics).shape[:-1], T_cam_world.shape[:-2]
+    )
+    points = np.broadcast_to(points, (*batch, *points.shape[-3:])).astype(np.float64)
+    depth = np.broadcast_to(depth, (*batch, *depth.shape[-2:]))
+    trust = np.ones_like(depth) if confidence is None else np.broadcast_to(confidence, depth.shape)
+    cameras = np.broadcast_to(camera_of(intrinsics), (*batch, 4))
+    to_camera = np.broadcast_to(T_cam_world, (*batch, 4, 4))
+    state = np.full(points.shape[:-2], UNKNOWN, dtype=np.uint8)
+    for item in np.ndindex(state.shape):
+        view = item[:-1]
+        if not usable(cameras[view], to_camera[view]):
+            continue
+        p = transformed(points[item], to_camera[view])
+        at = pixels_of(p, cameras[view])
+        n, (height, width) = len(p), depth.shape[-2:]
+        if n < FEWEST_POINTS or not (np.isfinite(at).all() and np.isfinite(p).all()):
+            continue
+        inside = (at >= 0).all(axis=-1) & (at[:, 0] < width) & (at[:, 1] < height) & (p[:, 2] > 0)
+        p, at = p[inside], at[inside]
+        nearest = np.minimum(np.floor(at + 0.5).astype(np.int64), [width - 1, height - 1])
+        index = (nearest[:, 1], nearest[:, 0])
+        seen = depth[view][index].astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            known = is_depth(seen) & (trust[view][index] >= min_confidence)
+            hidden = known & (seen < occlusion * p[:, 2])
+        if len(p) == 0 or len(p) / n < min_inside:
+            state[item] = OUTSIDE
+        elif _hull_area(at) < min_area:
+            state[item] = TOO_SMALL
+        elif known.sum() / len(p) < min_coverage:
+            state[item] = UNKNOWN
+        elif (known.sum() - hidden.sum()) / n >= min_visible:
+            state[item] = VISIBLE
+        elif hidden.sum() / n >= min_occluded:
+            state[item] = OCCLUDED
+    return state
+
+
+def _hull_area(points: Array) -> float:
+    """The area of the convex hull (Andrew's monotone chain)."""
+    ordered = sorted(map(tuple, points.tolist()))
+
+    def half(sequence: list[tuple[float, ...]]) -> list[tuple[float, ...]]:
+        chain: list[tuple[float, ...]] = []
+        for x, y in sequence:
+            while len(chain) >= 2:
+                (ax, ay), (bx, by) = chain[-2:]
+                if (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0:
+                    break
+                chain.pop()
+            chain.append((x, y))
+        return chain[:-1]
+
+    hull = half(ordered) + half(ordered[::-1])
+    x, y = (np.array(hull) - hull[0]).T if hull else (np.zeros(0), np.zeros(0))
+    return float(np.sum(x[:-1] * y[1:] - x[1:] * y[:-1])) / 2
