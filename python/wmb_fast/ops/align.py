@@ -62,7 +62,7 @@ def umeyama(
     Args:
         source: (..., N, 3) points, float32 or float64, any unit; or a list of (N_i, 3).
         target: The same shape and dtype: where each point should go.
-        weights: (..., N) at least 0; a point of weight 0 does not count.
+        weights: (..., N) at least 0, in any unit; a point of weight 0 does not count. Not read where the mask is False.
         mask: (..., N) bool, True = use. Points that are not finite are left out in any case.
         with_scale: False for a rigid transform; ``scale`` is then 1.
         lengths: (...) points of each item of a padded array; the rest is not read.
@@ -159,7 +159,8 @@ def align_trajectory(
         backend: ``auto``, ``cpu`` or ``reference``.
 
     Returns:
-        ``poses`` in the estimate's form (NaN beyond ``lengths``), ``sim3`` as :func:`umeyama` gives it, ``status``.
+        ``poses`` in the estimate's form (NaN throughout where a pose is not finite, and beyond ``lengths``; where
+        nothing counts, ``sim3`` and ``se3`` leave no position), ``sim3`` as :func:`umeyama` gives it, ``status``.
         Degenerate where the fit is. Then positions still go to where the determined part takes them (the line onto the
         line, a point onto the centroid), and orientations are NaN under ``sim3`` and ``se3``, because nothing
         determines them.
