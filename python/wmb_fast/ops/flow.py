@@ -77,7 +77,8 @@ def flow_channels(flow: ArrayLike | Sequence[ArrayLike], *, backend: str = "auto
     if isinstance(fields, list):
         parts = [_channels(f"flow[{i}]", field, chosen, at_most=3) for i, field in enumerate(fields)]
         horizontal, radial = np.array([part[:2] for part in parts], dtype=np.float64).reshape(-1, 2).T
-        codes, dtype = np.array([part[2] for part in parts], dtype=np.uint8), fields[0].dtype if fields else np.dtype(np.float64)
+        codes = np.array([part[2] for part in parts], dtype=np.uint8)
+        dtype = fields[0].dtype if fields else np.dtype(np.float64)
     else:
         horizontal, radial, codes = _channels("flow", fields, chosen)
         dtype = fields.dtype
