@@ -13,8 +13,8 @@ namespace wmb {
 std::size_t associate_one_to_one(const double* a, std::size_t n_a, const double* b, std::size_t n_b,
                                  double limit, std::int64_t* pairs);
 
-// For every a the closest b, the earlier of two. `pairs` has room for n_a. Beyond the ends of b the limit is added
-// to the end, where between stamps it is compared with a difference: evo's rounding.
+// For every a the closest b, the earlier of two. `pairs` has room for n_a. Beyond the ends of b the limit is
+// added to the end, where between stamps it is compared with a difference: evo's rounding.
 std::size_t associate_nearest(const double* a, std::size_t n_a, const double* b, std::size_t n_b,
                               double limit, std::int64_t* pairs);
 

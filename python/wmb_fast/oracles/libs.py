@@ -81,7 +81,7 @@ def cosine(case: Case) -> Outcome:
     outcome.got = {"float64": wide, "float32": narrow}
     library = case.expected["scipy_similarity"], case.expected["normalize_dot_f32"]
     outcome.close("float64", wide, _right(a, b, library[0], 1e-70, 1e75), abs_=1e-12)
-    outcome.close("float32", narrow, _right(*small, library[1], 1e-12, 1e18), abs_=1e-6)
+    outcome.close("float32", narrow, _right(small[0], small[1], library[1], 1e-12, 1e18), abs_=1e-6)
     return outcome
 
 
