@@ -98,6 +98,33 @@ def test_t11_quaternion_norm_and_sign(tmp_path: Path) -> None:
         read_trajectory(written(tmp_path / "z.txt", "0 0 0 0 0 0 0 1\n\n1 0 0 0 0 0 0 0\n"), format="tum")
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e200, 1e308])
+def test_quaternions_of_any_size(tmp_path: Path, size: float) -> None:
+    (tmp_path / "q.txt").write_text(f"0 1 2 3 0 0 {size} {size}\n")
+    read = read_trajectory(tmp_path / "q.txt", format="tum")
+    np.testing.assert_allclose(read.poses[0, :3, :3], yaw_z(90), atol=1e-12)
+    (tmp_path / "q.txt").write_text("0 1 2 3 0 0 0 1\n0 1 2 3 0 0 inf 1\n")
+    with pytest.raises(FileFormatError, match=r"line 2 must hold a quaternion, got an infinite number"):
+        read_trajectory(tmp_path / "q.txt", format="tum")
+
+
+def test_damaged_archives_are_named(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "whole.npz", c2w=random_poses(20))
+    whole = (tmp_path / "whole.npz").read_bytes()
+    np.savez(tmp_path / "objects.npz", c2w=np.array([{}], dtype=object))
+    objects = (tmp_path / "objects.npz").read_bytes()
+    for content in (whole[:-40], whole[:200] + b"\xff" * 60 + whole[260:], b"PK\x03\x04", objects):
+        (tmp_path / "p.npz").write_bytes(content)
+        with pytest.raises(FileFormatError, match=r"file must be a NumPy file without pickled objects, got .*p.npz"):
+            read_trajectory(tmp_path / "p.npz", format="npz")
+
+
+def test_an_underscore_makes_no_number(tmp_path: Path) -> None:
+    (tmp_path / "q.txt").write_text("0 1_0 2 3 0 0 0 1\n")
+    with pytest.raises(FileFormatError, match="line 1 must hold numbers alone, got '1_0'"):
+        read_trajectory(tmp_path / "q.txt", format="tum")
+
+
 def test_t12_pose_convention(tmp_path: Path) -> None:
     world_to_cam = np.eye(4)[None].copy()
     world_to_cam[0, :3, :3], world_to_cam[0, :3, 3] = yaw_z(90), (1, 0, 0)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -108,7 +109,7 @@ def run(folder: Path) -> Iterator[dict[str, Any]]:
                 raise ValueError(f"schema must be {SCHEMA}, got {document.get('schema')!r}")
             file, cases = document["id"], document["cases"]
             arrays = np.load(path.with_suffix(".npz")) if document.get("arrays") else {}
-        except (OSError, ValueError, KeyError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, AttributeError, zipfile.BadZipFile) as error:
             yield _line(str(path), "-", "fail", why=f"not a vector file: {error}")
             continue
         if not cases:

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import io
 import math
+import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +70,8 @@ def _floats(path: Path, number: int, cells: list[str]) -> list[float]:
     values = []
     for cell in cells:
         try:
+            if "_" in cell:  # Python reads 1_0 as ten
+                raise ValueError
             values.append(float(cell))
         except ValueError:
             raise _bad(path, f"line {number}", "hold numbers alone", repr(cell)) from None
@@ -78,11 +83,15 @@ def _with_quaternions(
 ) -> tuple[Floats, list[str]]:
     """Poses of positions and quaternions, which are normalised; a zero one names its line."""
     xyzw = quat if order == "xyzw" else np.roll(quat, -1, axis=1)
-    norms = np.linalg.norm(xyzw, axis=1)
-    if (norms == 0).any():
-        raise _bad(path, f"line {lines[int(np.argmax(norms == 0))][0]}", "hold a quaternion", "one of norm 0")
+    largest = np.abs(xyzw).max(axis=1)
+    for bad, got in ((largest == 0, "one of norm 0"), (np.isinf(largest), "an infinite number")):
+        if bad.any():
+            raise _bad(path, f"line {lines[int(np.argmax(bad))][0]}", "hold a quaternion", got)
+    unit = xyzw / largest[:, None]  # so that no square leaves float64
+    with np.errstate(over="ignore"):
+        norms = np.linalg.norm(unit, axis=1) * largest
     poses = np.tile(np.eye(4), (len(at), 1, 1))
-    poses[:, :3, :3], poses[:, :3, 3] = rotation_of(xyzw), at
+    poses[:, :3, :3], poses[:, :3, 3] = rotation_of(unit), at
     known = norms[np.isfinite(norms)]
     far = np.abs(known - 1) > 1e-2
     notes = (
@@ -171,14 +180,12 @@ def _npy(path: Path, _: str | None) -> Raw:
 
 
 def _npz(path: Path, _: str | None) -> Raw:
-    arrays = _loaded(path)
-    if isinstance(arrays, np.ndarray):
+    found = _loaded(path)
+    if isinstance(found, np.ndarray):
         raise _bad(path, "file", "be an npz archive", "a single array")
-    with arrays:
-        found = {name: arrays[name] for name in arrays.files}
     names = [name for name, array in found.items() if array.ndim == 3 and array.shape[1:] in ((4, 4), (3, 4))]
     if len(names) != 1:
-        got = ", ".join(names) or "none of " + ", ".join(found)
+        got = ", ".join(names) or "none" + " of " * bool(found) + ", ".join(found)
         raise _bad(path, "file", "hold one array of poses, (N, 4, 4) or (N, 3, 4)", got)
     stated = [way for way in ("c2w", "w2c") if way in names[0].lower()]
     convention = stated[0] if len(stated) == 1 else None
@@ -189,9 +196,14 @@ def _npz(path: Path, _: str | None) -> Raw:
 
 
 def _loaded(path: Path) -> Any:
+    """The array of an npy file, or the arrays of an npz archive by name."""
     try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        loaded = np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded:
+            return {name: loaded[name] for name in loaded.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise _bad(path, "file", "be a NumPy file without pickled objects", type(error).__name__) from error
 
 
