@@ -123,7 +123,7 @@ def passage(
 ) -> Passage:
     """Takes and checks the arguments of an op between two views."""
     given = {"intrinsics": intrinsics, "T_dst_src": T_dst_src, "intrinsics_dst": intrinsics_dst}
-    call, views = take(op, {**maps, **given})
+    call, views = take(op, {**maps, **given}, optional=("intrinsics_dst",), lists=False)
     for name in maps:
         image(op, name, views[name])
     source, to = cameras(op, "intrinsics", views["intrinsics"]), transforms(op, "T_dst_src", views["T_dst_src"])

@@ -87,7 +87,7 @@ def project(points: ArrayLike, intrinsics: ArrayLike, T_cam_world: ArrayLike, *,
         ([[57.0, 24.0], [nan, nan]], [2.0, -2.0], [True, False])
     """
     op = "project"
-    call, views = take(op, {"points": points, "intrinsics": intrinsics, "T_cam_world": T_cam_world})
+    call, views = take(op, {"points": points, "intrinsics": intrinsics, "T_cam_world": T_cam_world}, lists=False)
     p = views["points"]
     trailing(op, "points", p, ("N", 3))
     camera, to = cameras(op, "intrinsics", views["intrinsics"]), transforms(op, "T_cam_world", views["T_cam_world"])
@@ -133,7 +133,7 @@ def unproject(depth: ArrayLike, intrinsics: ArrayLike, *, backend: str = "auto")
         [[[-1.0, 0.0, 2.0], [nan, nan, nan]]]
     """
     op = "unproject"
-    call, views = take(op, {"depth": depth, "intrinsics": intrinsics})
+    call, views = take(op, {"depth": depth, "intrinsics": intrinsics}, lists=False)
     z = views["depth"]
     image(op, "depth", z)
     camera = cameras(op, "intrinsics", views["intrinsics"])

@@ -190,7 +190,8 @@ def reprojection_error(
         (0.0, 2)
     """
     op = "reprojection_error"
-    call, views = take(op, {"depth": depth, "poses": poses, "intrinsics": intrinsics, "confidence": confidence})
+    given = {"depth": depth, "poses": poses, "intrinsics": intrinsics, "confidence": confidence}
+    call, views = take(op, given, optional=("confidence",), lists=False)
     maps, trust = views["depth"], views["confidence"]
     trailing(op, "depth", maps, ("K", "H", "W"))
     image(op, "depth", maps)

@@ -98,7 +98,7 @@ def visibility(
     """
     op = "visibility"
     given = {"points": points, "depth": depth, "intrinsics": intrinsics, "T_cam_world": T_cam_world}
-    call, views = take(op, {**given, "confidence": confidence})
+    call, views = take(op, {**given, "confidence": confidence}, optional=("confidence",), lists=False)
     p, maps, trust = views["points"], views["depth"], views["confidence"]
     trailing(op, "points", p, ("I", "Q", 3))
     image(op, "depth", maps)
