@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import sys
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -110,8 +112,8 @@ def run(folder: Path) -> Iterator[dict[str, Any]]:
             if document.get("schema") != SCHEMA:
                 raise ValueError(f"schema must be {SCHEMA}, got {document.get('schema')!r}")
             file, cases = document["id"], document["cases"]
-            arrays = np.load(path.with_suffix(".npz")) if document.get("arrays") else {}
-        except (OSError, ValueError, KeyError, AttributeError) as error:
+            arrays = np.load(io.BytesIO(path.with_suffix(".npz").read_bytes())) if document.get("arrays") else {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
             yield _line(str(path), "-", "fail", why=f"not a vector file: {error}")
             continue
         if not cases:

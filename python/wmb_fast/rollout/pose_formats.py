@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import io
 import math
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -190,8 +192,8 @@ def _npz(path: Path, _: str | None) -> Raw:
 
 def _loaded(path: Path) -> Any:
     try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        return np.load(io.BytesIO(path.read_bytes()), allow_pickle=False)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise _bad(path, "file", "be a NumPy file without pickled objects", type(error).__name__) from error
 
 
