@@ -156,3 +156,12 @@ def test_evo_s_values_on_public_trajectories(shared: Path, name: str) -> None:
         np.testing.assert_allclose(fit.rotation, document[mode]["rotation"], atol=PRINTED_REL)
         np.testing.assert_allclose(fit.translation, document[mode]["translation"], rtol=PRINTED_REL, atol=PRINTED_REL)
     assert checked >= 4 * 4 * len(STATISTICS)
+
+
+def test_damaged_arrays_are_a_failure_and_stop_no_other_file(oracles: Path, tmp_path: Path) -> None:
+    for name in ("D1_ape_rpe_real", "D2_edges"):
+        (tmp_path / f"{name}.json").write_bytes((oracles / "D_evo" / f"{name}.json").read_bytes())
+        (tmp_path / f"{name}.npz").write_bytes((oracles / "D_evo" / f"{name}.npz").read_bytes()[:200])
+    lines = list(run(tmp_path))
+    assert [line["status"] for line in lines] == ["fail", "fail"]
+    assert all("not a vector file" in line["why"] for line in lines)

@@ -3,11 +3,13 @@
 
 0: done. 1: something could not be scored: a rollout or an estimator failed, a proxy was refused, a rollout has no value
 at all; what and why is printed, the rest is written. A metric whose evidence nobody has (depth, say) is told, and is no
-failure. 2: the call was wrong; one sentence on stderr. 130: interrupted; what is finished is kept.
+failure. Also 1: whoever read the output left before its end. 2: the call was wrong; one sentence on stderr. 130:
+interrupted; what is finished is kept.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -16,12 +18,22 @@ from typing import NoReturn
 from ._walls.errors import WmbError
 from ._walls.ext import optional
 
-WRONG_CALL, INTERRUPTED = 2, 130  # 0 and 1 are what commands return
+UNREAD, WRONG_CALL, INTERRUPTED = 1, 2, 130  # 0 and 1 are what commands return too
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and leaves with its exit code."""
-    sys.exit(answer(sys.argv[1:] if arguments is None else list(arguments)))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # what a terminal cannot show is spelled out
+    try:
+        code = answer(sys.argv[1:] if arguments is None else list(arguments))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more on its way out
+        code = UNREAD
+    sys.exit(code)
 
 
 def answer(arguments: list[str]) -> int:

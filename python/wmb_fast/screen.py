@@ -48,7 +48,12 @@ class Screen:
         if not self.err.is_terminal:
             yield self._line
             return
-        parts = (BarColumn(bar_width=30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+        parts = (
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}", markup=False),
+        )
         with Progress(*parts, console=self.err, transient=True) as bar:
             task = bar.add_task("looking for rollouts", total=None)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import os
 import re
@@ -17,9 +18,11 @@ import av
 import numpy as np
 import pytest
 from clips import FPS, SECONDS, there_and_back, truncate, write_clip
+from rich.console import Console
 
-from wmb_fast import __version__, cli
+from wmb_fast import __version__, cli, run
 from wmb_fast.rollout.video import write_video
+from wmb_fast.screen import Screen
 
 
 @pytest.fixture(scope="session")
@@ -346,3 +349,32 @@ def test_the_help_of_world_names_every_fault() -> None:
     from wmb_fast.world import FAULTS
 
     assert all(name in _FAULT_HELP for name in FAULTS)
+
+
+def test_what_stdout_cannot_show_is_spelled_out(good, cache, tmp_path):
+    write_clip(tmp_path / "given" / "\u6df1\u5ea6" / "001_006.mp4", seed=1)
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    calls = (
+        ["score", tmp_path / "given", "--protocol", "worldmark", "--out", tmp_path / "out", "--cache", cache],
+        ["board", tmp_path / "out"],
+    )
+    for call in calls:
+        done = subprocess.run([sys.executable, "-m", "wmb_fast", *call], env=ascii_only, capture_output=True)
+        assert done.returncode == 0, done.stderr
+        assert b"\\u6df1" in done.stdout
+
+
+def test_a_reader_that_leaves_is_no_crash():
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-m", "wmb_fast", "--version"], stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (cli.UNREAD, b"")
+
+
+def test_names_are_no_markup_on_a_terminal():
+    screen = Screen()
+    screen.err = Console(file=io.StringIO(), force_terminal=True, width=80)
+    with screen.progress() as watch:
+        watch(run.Progress("[/red]model", "scored", (), 1, 2))
+    assert "[/red]model" in screen.err.file.getvalue()

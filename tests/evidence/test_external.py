@@ -96,3 +96,27 @@ def test_a_file_that_does_not_fit_makes_the_channel_missing(
 def test_a_file_that_is_no_npz(tmp_path: Path) -> None:
     (tmp_path / "a.flow.npz").write_bytes(b"rubbish")
     assert "must be an npz of plain arrays" in gathered(tmp_path, Need("flow")).missing["flow"]
+
+
+@pytest.mark.parametrize(
+    ("channel", "arrays"),
+    [
+        ("flow", {**FLOW, "stride": "abc"}),
+        ("flow", {**FLOW, "stride": 0}),
+        ("flow", {**FLOW, "stride": [2, 2]}),
+        ("flow", {**FLOW, "grid": [640]}),
+        ("flow", {**FLOW, "radial": ["x"] * (N - 2)}),
+        ("cuts", {"frames": ["a"]}),
+        ("features", {"frames": [0], "mean": [["x"]]}),
+        ("quality", {"quality": [1.0, 2.0], "aesthetic": 3.0}),
+        ("quality", {"quality": 1.0, "aesthetic": "fine"}),
+        ("parallax", {"segments": ["a"]}),
+    ],
+)
+def test_what_is_no_number_makes_the_channel_missing_and_nothing_else(
+    tmp_path: Path, channel: str, arrays: dict[str, Any]
+) -> None:
+    np.savez(tmp_path / f"a.{channel}.npz", **arrays)
+    evidence = gathered(tmp_path)
+    assert f"a.{channel}.npz must hold" in evidence.missing[channel]
+    assert channel not in evidence.channels

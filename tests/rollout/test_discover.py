@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -244,3 +245,56 @@ def test_two_rollouts_with_one_id(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"an id of its own, got 'm/001_001' for .*one.* and .*two"):
         find_rollouts([tmp_path / "one" / "m", tmp_path / "two" / "m"])
     assert len(find_rollouts(tmp_path)) == 2
+
+
+def test_links_keep_the_names_the_user_gave_them(tmp_path: Path) -> None:
+    blobs = files(tmp_path / "blobs", "a1b2c3", "d4e5f6")
+    root = files(tmp_path / "videos", "lyra-2/000_001.mp4")
+    (root / "lyra-2" / "016_014.mp4").symlink_to(blobs / "a1b2c3")
+    (root / "lyra-2" / "017_014.mp4").symlink_to(blobs / "a1b2c3")
+    (root / "lyra-2" / "018_014.mp4").symlink_to("018_014.mp4")  # a circle: it is found, and cannot be opened
+    (root / "lyra-2" / "019_014.mp4").symlink_to("nowhere.mp4")
+    found = find_rollouts(root)
+    assert [r.case for r in found] == ["000_001", "016_014", "017_014", "018_014", "019_014"]
+    assert {r.model for r in found} == {"lyra-2"}
+
+
+def test_linked_folders_are_searched_and_circles_are_not(tmp_path: Path) -> None:
+    elsewhere = files(tmp_path / "elsewhere", "016_014.mp4")
+    root = files(tmp_path / "videos", "lyra-2/000_001.mp4")
+    (root / "HY-World").symlink_to(elsewhere)
+    (root / "again").symlink_to("lyra-2")  # inside: found by its own name already
+    (root / "up").symlink_to("..")
+    (elsewhere / "round").symlink_to(root)
+    assert ids(find_rollouts(root)) == ["videos/HY-World/016_014", "videos/lyra-2/000_001"]
+
+
+def test_a_folder_that_cannot_be_read_is_not_left_out_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = files(tmp_path / "videos", "lyra-2/000_001.mp4", "locked/000_001.mp4")
+    scandir = os.scandir
+
+    def refuse(path: str) -> object:
+        if str(path).endswith("locked"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(ArgumentError, match=r"be folders that can be read, got .*locked \(Permission denied\)"):
+        find_rollouts(root)
+
+
+def test_names_that_are_no_text_of_one_line_are_spelled_out(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path / "videos")
+    os.mkdir(folder)
+    for name in (b"x\xff.mp4", b"a\nb.mp4", "\u6df1.mp4".encode()):
+        open(os.path.join(folder, name), "wb").close()
+    found = find_rollouts(tmp_path / "videos", plan="W")
+    assert ids(found) == ["videos/a\\nb", "videos/x\\xff", "videos/\u6df1"]
+    assert all(rollout.video_path.exists() for rollout in found)
+
+
+def test_a_name_that_is_too_long_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="paths must exist"):
+        find_rollouts(tmp_path / ("a" * 300))

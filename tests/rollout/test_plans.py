@@ -226,3 +226,30 @@ def test_plan_files_that_cannot_be_read(tmp_path: Path) -> None:
         read_plan(tmp_path / "half.json")
     with pytest.raises(FileFormatError, match=r"write_plan: file name must end in .json, .yaml or .yml, got 'p.txt'"):
         write_plan(tmp_path / "p.txt", named_plan("W"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("deep.json", "[" * 100_000),
+        ("long.json", '{"steps": ["forward"], "boundaries": [' + "9" * 5000 + "]}"),
+        ("half.json", '{"steps": ["forward"], "name": "\\ud800"}'),
+        ("key.yaml", "? [a]\n: b\n"),
+        ("month.yaml", "steps: [forward]\nname: 2020-13-45\n"),
+        ("number.yaml", "steps: !!int abc\n"),
+        ("deep.yaml", "steps: " + "[" * 3000),
+        ("share.yaml", "steps: [{action: forward, share: 1e999999999}]\n"),
+    ],
+)
+def test_files_that_break_their_parsers_are_refused_in_one_sentence(tmp_path, name, text):
+    file = tmp_path / name
+    file.write_text(text)
+    with pytest.raises(FileFormatError, match=f"^read_plan: .* must .*{name}$"):
+        read_plan(file)
+
+
+def test_a_key_twice_is_told_once(tmp_path):
+    file = tmp_path / "twice.yaml"
+    file.write_text("name: a\nname: b\n")
+    with pytest.raises(FileFormatError, match=r"^read_plan: key 'name' must stand once, got it twice: [^:]*$"):
+        read_plan(file)

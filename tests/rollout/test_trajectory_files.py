@@ -356,3 +356,10 @@ def test_real_files(shared: Path) -> None:
     )
     assert (np.abs(np.linalg.det(air.poses[:, :3, :3]) - 1) < 1e-12).all()
     assert (air.poses[:, 2, 1] > 0.6).all()  # the camera's down stays near the world's
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 half", b"text"])
+def test_an_npz_that_is_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.npz").write_bytes(content)
+    with pytest.raises(FileFormatError, match="file must be a NumPy file without pickled objects"):
+        read_trajectory(tmp_path / "a.npz", format="npz", convention="c2w")

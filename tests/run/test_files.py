@@ -117,3 +117,27 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ArgumentError, match="out must be a folder that can be written"):
         files.writable_folder("out", tmp_path / "file" / "out")
+
+
+def test_files_with_one_long_beginning_can_be_written_at_once(tmp_path, monkeypatch):
+    first, second = (tmp_path / f"{'a' * 130}{end}.jsonl" for end in "xy")
+    replace = files.os.replace
+
+    def slowly(draft, path):
+        if path == first:
+            files.write(second, "second")  # another thread, between the writing and the renaming
+        replace(draft, path)
+
+    monkeypatch.setattr(files.os, "replace", slowly)
+    files.write(first, "first")
+    assert (first.read_text(), second.read_text()) == ("first", "second")
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_no_draft(tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(ArgumentError, match=r"out must be a folder that can be written, got .*No space left"):
+        files.write(tmp_path / "board.md", "text")
+    assert list(tmp_path.iterdir()) == []

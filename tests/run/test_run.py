@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from clips import FPS, SECONDS, truncate, write_clip
 
-from wmb_fast import ArgumentError, WmbError, run
+from wmb_fast import ArgumentError, FileFormatError, WmbError, run
 from wmb_fast.protocols.record import WHOLE_ROLLOUT, Score, Status
 
 WRITTEN = ("scorecard.jsonl", "board.json", "board.md", "run.json")
@@ -209,3 +209,24 @@ def test_an_unexpected_error_in_one_rollout_stops_no_other(folder, cache, tmp_pa
     (failed,) = [s for s in outcome.scores if s.metric == WHOLE_ROLLOUT]
     assert failed.reason.startswith("internal_error: ZeroDivisionError in test_run.py")
     assert len({s.rollout for s in outcome.scores if s.value is not None}) == 3
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 half", None])
+def test_a_board_of_damaged_curves_says_so(folder, cache, tmp_path, content):
+    run.score([folder / "Alpha"], ["worldmark"], out=tmp_path / "out", cache=cache, compat=True)
+    damaged = sorted((tmp_path / "out" / "curves").iterdir())[0]
+    damaged.write_bytes(damaged.read_bytes()[:-40] if content is None else content)
+    with pytest.raises(FileFormatError, match=r"^board: .*npz must be whole \(score .* again\), got "):
+        run.read_scorecards([tmp_path / "out"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b'"worldmark"', b'["x"]'), (b'"estimators": [', b'"estimators": [5, '), (b'"reason": "', b'"reason": "\xff')],
+)
+def test_a_line_that_is_no_record_is_named(first, tmp_path, old, new):
+    text = (first.out / "scorecard.jsonl").read_bytes()
+    assert old in text
+    (tmp_path / "scorecard.jsonl").write_bytes(text.replace(old, new, 1))
+    with pytest.raises(FileFormatError, match=r"^board: the scorecard must hold one record a line, got .*line 1"):
+        run.read_scorecards([tmp_path])

@@ -15,7 +15,7 @@ from wmb_fast._walls.errors import ArgumentError
 from wmb_fast.rollout.discover import find_rollouts
 from wmb_fast.rollout.planfile import read_plan
 from wmb_fast.rollout.video import open_video
-from wmb_fast.world import build, save_world
+from wmb_fast.world import build, render_world, save_world
 
 
 def test_a_folder_holds_all_that_is_known(tmp_path: Path) -> None:
@@ -92,3 +92,34 @@ def test_what_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(RuntimeError, match="the disk is full"):
         save_world(small("L", seconds=1), tmp_path / "w")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("wmb_fast.world.write.write_video", full)
+    with pytest.raises(ArgumentError, match=r"be one that can be written, got .*w \(No space left on device\)"):
+        save_world(small("L", seconds=1), tmp_path / "w")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_folder_one_stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    save_world(small("L", seconds=1), ".")
+    assert (tmp_path / "here" / "truth.json").is_file()
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"seconds_per_step": 1e-4}, "plan must give 2 to"),
+        ({"seconds_per_step": 1e9}, "plan must give 2 to"),
+        ({"size": (100_000, 100_000)}, "size must be at most"),
+    ],
+)
+def test_a_world_out_of_all_bounds(change: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ArgumentError, match=f"world: {sentence}"):
+        render_world(plan_of("W"), **change)  # type: ignore[arg-type]

@@ -69,8 +69,11 @@ def read(path: Path, channel: str, n_frames: int) -> Channel:
     absent = [wanted for wanted in REQUIRED.get(channel, ()) if wanted not in values]
     if absent:
         raise _refused(path, f"hold the array {absent[0]}", ", ".join(sorted(values)) or "nothing")
+    for key, value in values.items():
+        if value.dtype.kind not in "biuf":
+            raise _refused(path, f"hold numbers in {key}", f"{value.dtype}")
     values = {key: value.item() if value.ndim == 0 else value for key, value in values.items()}
-    _CHECKS.get(channel, _nothing)(path, values, n_frames)
+    _CHECKS[channel](path, values, n_frames)
     fingerprint = hashlib.sha256(content).hexdigest()[:16]
     return Channel(values, Maker(channel, name, "external", fingerprint))
 
@@ -79,14 +82,21 @@ def _refused(path: Path, requirement: str, got: str) -> FileFormatError:
     return FileFormatError(f"gather: {path.name} must {requirement}, got {got}")
 
 
-def _nothing(path: Path, values: dict[str, Any], n_frames: int) -> None:
-    pass
+def _quality(path: Path, values: dict[str, Any], n_frames: int) -> None:
+    for name in REQUIRED["quality"]:
+        if np.ndim(values[name]):
+            raise _refused(path, f"hold one number in {name}", f"shape {np.shape(values[name])}")
 
 
 def _flow(path: Path, values: dict[str, Any], n_frames: int) -> None:
-    values.setdefault("stride", 2)
-    values["grid"] = tuple(int(side) for side in values.get("grid", (640, 432)))
-    wanted = (max(0, n_frames - int(values["stride"])),)
+    stride = values.setdefault("stride", 2)
+    if np.ndim(stride) or stride != int(stride) or stride < 1:
+        raise _refused(path, "hold a whole stride of at least 1", str(stride))
+    grid = np.asarray(values.get("grid", (640, 432)))
+    if grid.shape != (2,) or (grid < 1).any():
+        raise _refused(path, "hold a grid of width and height", str(grid.tolist()))
+    values["grid"] = tuple(int(side) for side in grid)
+    wanted = (max(0, n_frames - int(stride)),)
     for name in ("horizontal", "radial"):
         values[name] = np.asarray(values[name], dtype=np.float64)
         if values[name].shape != wanted:
@@ -135,6 +145,7 @@ def _frames(path: Path, values: dict[str, Any], n_frames: int) -> None:
 
 
 _CHECKS = {
+    "quality": _quality,
     "flow": _flow,
     "cuts": _cuts,
     "features": _features,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import sys
@@ -108,8 +109,8 @@ def run(folder: Path) -> Iterator[dict[str, Any]]:
             if document.get("schema") != SCHEMA:
                 raise ValueError(f"schema must be {SCHEMA}, got {document.get('schema')!r}")
             file, cases = document["id"], document["cases"]
-            arrays = np.load(path.with_suffix(".npz")) if document.get("arrays") else {}
-        except (OSError, ValueError, KeyError, AttributeError, zipfile.BadZipFile) as error:
+            arrays = np.load(io.BytesIO(path.with_suffix(".npz").read_bytes())) if document.get("arrays") else {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
             yield _line(str(path), "-", "fail", why=f"not a vector file: {error}")
             continue
         if not cases:

@@ -60,6 +60,11 @@ class Score:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name in ("rollout", "protocol", "metric", "reason", "definition"):
+            if not isinstance(getattr(self, name), str):
+                raise TypeError(f"Score: {name} must be text, got {getattr(self, name)!r}")
+        if not all(isinstance(maker, Mapping) for maker in self.estimators):
+            raise TypeError(f"Score: estimators must be mappings, got {self.estimators!r}")
         if self.value is not None and not math.isfinite(self.value):
             raise ValueError(f"Score: value must be finite or None, got {self.value}")
         if (self.value is None) == (self.status is Status.OK):

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NoReturn
 
 from .._walls.errors import FileFormatError, bad_value
 from .decode import IMAGES
@@ -81,7 +82,7 @@ def find_rollouts(
     found: dict[Path, Rollout] = {}
     for path in given:
         for rollout in _below(path):
-            found.setdefault(rollout.video_path.resolve(), rollout)
+            found.setdefault(_whole(rollout.video_path), rollout)
     rollouts = [_overridden(rollout, override) for rollout in found.values()]
     if all(rollout.plan is None for rollout in rollouts):
         raise _nothing_fits(rollouts)
@@ -89,8 +90,19 @@ def find_rollouts(
     return sorted(rollouts, key=lambda rollout: rollout.id)
 
 
+def _whole(path: Path) -> Path:
+    """The absolute path by the names that the user sees: links keep theirs, not what they point to."""
+    return Path(os.path.abspath(path))
+
+
+def _legible(text: str) -> str:
+    """A name as text for one line: its bytes as UTF-8 whatever the locale is; what cannot be shown as ``\\x…``."""
+    name = os.fsencode(text).decode("utf-8", "backslashreplace")
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
+
+
 def _below(path: Path) -> list[Rollout]:
-    if not path.exists():
+    if not os.path.exists(path):  # Path.exists raises for a name that is too long
         raise bad_value(WHO, "paths", "exist", str(path))
     if path.is_dir():
         rollouts = list(_in_folder(path))
@@ -101,8 +113,8 @@ def _below(path: Path) -> list[Rollout]:
         entries = read_manifest(path)
         if not entries:
             raise bad_value(WHO, "paths", "list rollouts", f"an empty manifest {path}")
-        return [_from_entry(entry, path.resolve().parent.parent, path) for entry in entries]
-    above, rows = path.resolve().parent.parent, table_beside([path])
+        return [_from_entry(entry, _whole(path).parent.parent, path) for entry in entries]
+    above, rows = _whole(path).parent.parent, table_beside([path])
     return [_from_entry(rows[path], above, path) if path in rows else _from_file(path, above)]
 
 
@@ -111,10 +123,10 @@ def _in_folder(root: Path) -> Iterator[Rollout]:
 
     What manifests on the way list comes before what is found after it.
     """
-    above = root.resolve().parent
-    for where, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+    above = _whole(root).parent
+    for where, folders, files in os.walk(root, onerror=_unreadable, followlinks=True):
         folder = Path(where)
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and _leads_on(root, folder / name))
         seen = [folder / name for name in sorted(files) if not name.startswith(".")]
         videos = [path for path in seen if path.suffix.lower() in VIDEOS]
         rows = table_beside(videos)
@@ -126,12 +138,26 @@ def _in_folder(root: Path) -> Iterator[Rollout]:
             yield _from_file(folder, above.parent if folder == root else above)
 
 
+def _unreadable(error: OSError) -> NoReturn:
+    raise bad_value(WHO, "paths", "be folders that can be read", f"{error.filename} ({error.strerror})") from error
+
+
+def _leads_on(root: Path, folder: Path) -> bool:
+    """Whether to go into a folder: a link only if it leads out of what is searched anyway, and not in a circle."""
+    if not folder.is_symlink():
+        return True
+    target = os.path.realpath(folder)
+    above = {os.path.realpath(way) for way in _whole(folder).parents}
+    return target not in above and not Path(target).is_relative_to(os.path.realpath(root))
+
+
 def _from_file(path: Path, above: Path) -> Rollout:
-    whole = path.resolve()
+    whole = Path(_legible(str(_whole(path))))
     named = plan_from_filename(whole)
-    identity = whole.relative_to(above) if path.is_dir() else whole.relative_to(above).with_suffix("")
+    below = whole.relative_to(_legible(str(above)))
+    identity = below if path.is_dir() else below.with_suffix("")
     if named is None:
-        return Rollout(identity.as_posix(), path, _folder_as_model(identity), path.stem, None)
+        return Rollout(identity.as_posix(), path, _folder_as_model(identity), whole.stem, None)
     return Rollout(identity.as_posix(), path, named.model, named.case, named.plan, None, "file name")
 
 
@@ -141,11 +167,11 @@ def _folder_as_model(identity: Path) -> str | None:
 
 
 def _from_entry(entry: Entry, above: Path, told_by: Path) -> Rollout:
-    if not entry.video.exists():
+    if not os.path.exists(entry.video):
         raise FileFormatError(f"{WHO}: video must exist, got {entry.video}: {told_by}")
-    video = entry.video.resolve()
+    video, above = Path(_legible(str(_whole(entry.video)))), Path(_legible(str(above)))
     below = video.relative_to(above) if video.is_relative_to(above) else Path(video.name)
-    identity = entry.identity or (below if video.is_dir() else below.with_suffix("")).as_posix()
+    identity = entry.identity or (below if entry.video.is_dir() else below.with_suffix("")).as_posix()
     plan, source = entry.plan, entry.source
     named = plan_from_filename(video) if plan is None else None
     if named is not None:

@@ -97,6 +97,8 @@ def _steps(file: Path, value: object) -> tuple[Step, ...]:
 
 def _share(file: Path, at: str, value: object) -> Fraction:
     try:
+        if isinstance(value, str) and "e" in value.lower():
+            value = float(value)  # as a fraction, 1e999999999 would be written out
         if isinstance(value, (int, str)) and not isinstance(value, bool):
             return Fraction(value)
         if isinstance(value, float):

@@ -27,7 +27,7 @@ def load(who: str, path: Path) -> Any:
         raise wrong(who, path, "file name", "end in .json, .yaml or .yml", repr(path.name))
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise wrong(who, path, "file", "be readable text", str(error).split(":")[0]) from error
     return _json(who, path, text) if path.suffix.lower() == ".json" else _yaml(who, path, text)
 
@@ -46,6 +46,10 @@ def _json(who: str, path: Path, text: str) -> Any:
         return json.loads(text, object_pairs_hook=lambda pairs: _once(who, path, pairs))
     except json.JSONDecodeError as error:
         raise wrong(who, path, "file", "be JSON", f"{error.msg} in line {error.lineno}") from error
+    except FileFormatError:
+        raise
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets thousands deep
+        raise wrong(who, path, "file", "be JSON that can be taken in", str(error)) from error
 
 
 def _yaml(who: str, path: Path, text: str) -> Any:
@@ -65,6 +69,10 @@ def _yaml(who: str, path: Path, text: str) -> Any:
         line = "" if mark is None else f" in line {mark.line + 1}"
         what = getattr(error, "problem", None) or "something else"
         raise wrong(who, path, "file", "be YAML", f"{what}{line}") from error
+    except FileFormatError:
+        raise
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:  # a month 13, a list for a key, depth
+        raise wrong(who, path, "file", "be YAML that can be taken in", str(error)) from error
 
 
 def load_csv(who: str, path: Path) -> list[Row]:
@@ -94,9 +102,9 @@ def only(who: str, path: Path, at: str, row: object, known: Sequence[str]) -> Ro
 
 
 def text_of(who: str, path: Path, at: str, value: object) -> str:
-    """Requires text that is not empty."""
-    if not isinstance(value, str) or not value:
-        raise wrong(who, path, at, "be text", repr(value))
+    """Requires text that is not empty and can be written (JSON can spell halves of characters)."""
+    if not isinstance(value, str) or not value or any("\ud800" <= c <= "\udfff" for c in value):
+        raise wrong(who, path, at, "be text", ascii(value))
     return value
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from .._walls.errors import bad_value
+from .._walls.errors import FileFormatError, bad_value
 from ..protocols.record import WHOLE_ROLLOUT, Score
 from . import files, known
 
@@ -59,6 +60,7 @@ def over_set(scores: Sequence[Score], folders: Sequence[Path]) -> list[Score]:
 
     Raises:
         ArgumentError: The arrays of a compat rollout are in none of the folders.
+        FileFormatError: They are damaged.
     """
     if not any(score.compat for score in scores):
         return list(scores)
@@ -71,11 +73,19 @@ def over_set(scores: Sequence[Score], folders: Sequence[Path]) -> list[Score]:
     return [a if a.reason.startswith(known.REFUSED) else b for a, b in zip(scores, settled, strict=True)]
 
 
+def _read(path: Path, rollout: str) -> Arrays:
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        sentence = f"board: {path} must be whole (score {rollout} again), got {error}"
+        raise FileFormatError(sentence) from error
+
+
 def _found(folders: Sequence[Path], rollout: str) -> Arrays:
     for folder in folders:
         path = path_of(folder, rollout)
         if path.is_file():
-            with np.load(path, allow_pickle=False) as archive:
-                return {name: archive[name] for name in archive.files}
+            return _read(path, rollout)
     wanted = path_of(Path("."), rollout)
     raise bad_value("board", "folders", f"hold {wanted}, which compat needs (score {rollout} again)", "none that does")

@@ -13,14 +13,20 @@ from .._walls.errors import bad_value
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Writes a file so that a reader, or a killed run, sees the old content or the new, never a part; text as UTF-8."""
-    draft = path.with_name(f".{path.name[:120]}.{_owner()}.{os.getpid()}.tmp")
+    """Writes a file so that a reader, or a killed run, sees the old content or the new, never a part; text as UTF-8.
+
+    Raises:
+        ArgumentError: The disk is full, or the folder can no longer be written.
+    """
+    draft = path.with_name(f".{sha256(path.name.encode()).hexdigest()[:32]}.{_owner()}.{os.getpid()}.tmp")
     try:
         with open(draft, "wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, path)
+    except OSError as error:
+        raise bad_value("score", "out", "be a folder that can be written", f"{path} ({error.strerror})") from error
     finally:
         draft.unlink(missing_ok=True)
 

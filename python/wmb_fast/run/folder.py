@@ -31,15 +31,15 @@ def read_scorecards(folders: Sequence[Path]) -> list[Score]:
         path = folder / "scorecard.jsonl"
         if not path.is_file():
             raise bad_value("board", "folders", "hold a scorecard.jsonl", str(folder))
-        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+        for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
             if line:
                 scores.append(_record(line, f"{path}, line {number}"))
     return list({score.to_json(): score for score in curves.over_set(scores, folders)}.values())
 
 
-def _record(line: str, where: str) -> Score:
+def _record(line: bytes, where: str) -> Score:
     try:
-        return Score.from_json(line)
+        return Score.from_json(line.decode())
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise FileFormatError(f"board: the scorecard must hold one record a line, got {where}: {error}") from None
 

@@ -140,6 +140,7 @@ def _refused(score: Score) -> Score:
 
 def _failed(rollout: Rollout, options: Options, reason: str) -> Done:
     """One record a protocol that says why the rollout as a whole has none."""
+    reason = reason.encode(errors="backslashreplace").decode()  # it may name a file whose name is no UTF-8
     scores = [
         Score(
             rollout=rollout.id,

@@ -21,6 +21,7 @@ from .path import Drive, Pace, Units, check_plan, command, frame_count, poses_al
 from .scene import Scene, default_scene
 
 _EDGE_SAMPLES = 2
+_LARGEST, _LONGEST = 8192, 1_000_000  # a side, a clip: beyond them is a slip of the keyboard
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +142,13 @@ def render_world(
     fps = real("world", "fps", fps, above=0)
     seconds = real("world", "seconds_per_step", seconds_per_step, above=0)
     width, height = (integer("world", "size", side, at_least=16) for side in size)
+    if max(width, height) > _LARGEST:
+        raise bad_value("world", "size", f"be at most {_LARGEST} a side", f"{width}x{height}")
     seed = integer("world", "seed", seed)
     ordered, pace = order(faults or {}), pace or Pace()
     n_frames = frame_count(plan, seconds, fps)
+    if not 2 <= n_frames <= _LONGEST:
+        raise bad_value("world", "plan", f"give 2 to {_LONGEST} frames ({seconds:g} s a step, {fps:g} fps)", n_frames)
     spans = check_plan("world", plan, n_frames)
     scene = default_scene(seed)
     start = poses_along(np.zeros((0, 4), dtype=np.int64), Units(0, 0, 0))[0]

@@ -92,21 +92,22 @@ def save_world(world: World, folder: str | os.PathLike[str], *, depth: bool = Fa
         ...     json.loads((folder / "truth.json").read_text())["frames"]
         17
     """
-    target = Path(folder)
+    target = Path(os.path.abspath(folder))
     if target.exists() and not (target / _MARK).is_file() and not _is_empty(target):
-        raise bad_value("save_world", "folder", "be new, empty or an older world", str(target))
+        raise bad_value("save_world", "folder", "be new, empty or an older world", str(folder))
+    part = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part"))
-    except OSError as error:
-        raise bad_value("save_world", "folder", "be one that can be written", f"{target} ({error.strerror})") from error
-    try:
+        part = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".part"))
         _write(world, part, depth)
         part.chmod(0o755)
         _put(part, target)
+    except OSError as error:
+        raise bad_value("save_world", "folder", "be one that can be written", f"{folder} ({error.strerror})") from error
     finally:
-        shutil.rmtree(part, ignore_errors=True)
-    return target
+        if part is not None:
+            shutil.rmtree(part, ignore_errors=True)
+    return Path(folder)
 
 
 def _is_empty(folder: Path) -> bool:
@@ -116,7 +117,7 @@ def _is_empty(folder: Path) -> bool:
 def _put(part: Path, target: Path) -> None:
     """Moves the finished folder to its place, and what stood there out of it."""
     if target.exists():
-        old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.", suffix=".old"))
+        old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".old"))
         target.replace(old)
         part.replace(target)
         shutil.rmtree(old)
