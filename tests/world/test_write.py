@@ -35,7 +35,7 @@ def test_a_folder_holds_all_that_is_known(tmp_path: Path) -> None:
     assert [fault["name"] for fault in truth["faults"]] == ["stall", "hard_cut"]
     assert truth["events"] == [{"frame": e.frame, "fault": e.fault, "what": e.what} for e in world.events]
     assert truth["must_lower"] == ["worldmark.local_memory", "worldmark.motion_stability"]
-    assert truth["must_not_move"] == ["worldmark.direction_accuracy"]
+    assert truth["must_not_move"] == []  # what one of the faults may move, both together may
     assert truth["frames"] == 129
 
 

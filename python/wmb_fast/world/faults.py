@@ -179,8 +179,9 @@ FAULTS: Mapping[str, Fault] = {
               (_DIRECTION, _STABILITY), (_PURITY, _LOCAL), wrong_direction),
         Fault("stall", "path", "share of the time it stands", 0.4, 0, 0.9,
               (_STABILITY,), (_DIRECTION, _PURITY, _LOCAL), stall),
+        # Estimated flow across a cut is of no motion at all, and enters the mean that direction rests on.
         Fault("hard_cut", "scene", "share of the video before the cut", 0.4, 0, 1,
-              (_LOCAL,), (_DIRECTION, _LATENCY), hard_cut),
+              (_LOCAL,), (_LATENCY,), hard_cut),
         Fault("repainted_wall", "scene", "weight of the new face over the old one", 1, 0, 1,
               (_REVISIT,), (_DIRECTION, _PURITY, _LATENCY, _STABILITY), repainted_wall),
     )
