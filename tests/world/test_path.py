@@ -140,7 +140,7 @@ def test_first_return() -> None:
         ({"fps": 0}, "world: fps must be above 0, got 0"),
         ({"seconds_per_step": float("nan")}, "world: seconds_per_step must be finite, got nan"),
         ({"size": (8, 192)}, "world: size must be at least 16, got 8"),
-        ({"seconds_per_step": 0.01}, "lay: plan must have no more steps than the video's 1 frames, got 2"),
+        ({"seconds_per_step": 0.01}, "world: plan must give 2 to 1000000 frames (0.01 s a step, 16 fps), got 1"),
     ],
 )
 def test_bad_arguments(arguments: dict, sentence: str) -> None:
