@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures made smaller or larger, with the same bits everywhere.
+
+A weight is a fraction of two sizes, so weights can be written in whole numbers over one divisor. Sums of bytes times
+whole weights are whole numbers far below 2**53: float64 holds them exactly, in whatever order, with whatever
+instructions, a library adds them. One division and one rounding follow.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import numpy.typing as npt
+
+Picture = npt.NDArray[np.uint8]
+
+
+def area_resized(picture: Picture, width: int, height: int) -> Picture:
+    """Each new pixel is the mean of the rectangle of old ones it covers; without antialiasing where it enlarges.
+
+    Args:
+        picture: (H, W) or (H, W, C) uint8.
+
+    Returns:
+        (height, width[, C]) uint8, halves rounded up.
+
+    Example:
+        >>> import numpy as np
+        >>> area_resized(np.array([[0, 10, 20]], dtype=np.uint8), 2, 1).tolist()
+        [[3, 17]]
+    """
+    old_height, old_width = picture.shape[:2]
+    down = _overlaps(old_height, height) @ picture.reshape(old_height, -1).astype(np.float64)
+    columns = np.moveaxis(down.reshape(height, old_width, -1), 1, 0).reshape(old_width, -1)
+    across = np.moveaxis((_overlaps(old_width, width) @ columns).reshape(width, height, -1), 0, 1)
+    return np.floor(across / (old_height * old_width) + 0.5).astype(np.uint8).reshape(height, width, *picture.shape[2:])
+
+
+def bilinear_resized(picture: Picture, width: int, height: int) -> npt.NDArray[np.float64]:
+    """Linear interpolation between the centres of old pixels, edges held; no antialiasing.
+
+    Args:
+        picture: (H, W) or (H, W, C) uint8.
+
+    Returns:
+        (height, width[, C]) float64, from 0 to 255, not rounded.
+
+    Example:
+        >>> import numpy as np
+        >>> bilinear_resized(np.array([[0, 100]], dtype=np.uint8), 4, 1).tolist()
+        [[0.0, 25.0, 75.0, 100.0]]
+    """
+    values = picture.astype(np.float64)
+    for axis, new in ((0, height), (1, width)):
+        below, share = _neighbours(values.shape[axis], new)
+        upper = np.minimum(below + 1, values.shape[axis] - 1)
+        share = share.reshape(-1, *([1] * (values.ndim - axis - 1)))
+        values = values.take(below, axis) * (2 * new - share) + values.take(upper, axis) * share
+    scaled: npt.NDArray[np.float64] = values / (4 * width * height)
+    return scaled
+
+
+@functools.lru_cache(maxsize=64)
+def _overlaps(old: int, new: int) -> npt.NDArray[np.float64]:
+    """(new, old): how much of each old pixel a new one covers, in units of 1 / new of an old one."""
+    begin, pixel = np.arange(new)[:, None] * old, np.arange(old)[None, :] * new
+    overlap = np.minimum(begin + old, pixel + new) - np.maximum(begin, pixel)
+    return np.maximum(overlap, 0).astype(np.float64)
+
+
+@functools.lru_cache(maxsize=64)
+def _neighbours(old: int, new: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Of each new centre the old one before it, and how far behind it lies, in units of 1 / (2 new) of their distance."""
+    # The new centre lies at (2 i + 1) old / (2 new) - 1/2 = place / (2 new).
+    place = np.clip((2 * np.arange(new) + 1) * old - new, 0, 2 * new * (old - 1))
+    below = place // (2 * new)
+    return below, (place - below * 2 * new).astype(np.float64)
