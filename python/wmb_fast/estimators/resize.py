@@ -71,7 +71,7 @@ def _overlaps(old: int, new: int) -> npt.NDArray[np.float64]:
 
 @functools.lru_cache(maxsize=64)
 def _neighbours(old: int, new: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Of each new centre the old one before it, and how far behind it lies, in units of 1 / (2 new) of their distance."""
+    """Of each new centre the old one before it, and how far behind, in units of 1 / (2 new) of their distance."""
     # The new centre lies at (2 i + 1) old / (2 new) - 1/2 = place / (2 new).
     place = np.clip((2 * np.arange(new) + 1) * old - new, 0, 2 * new * (old - 1))
     below = place // (2 * new)
