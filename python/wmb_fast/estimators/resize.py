@@ -2,8 +2,8 @@
 """Pictures made smaller or larger, with the same bits everywhere.
 
 A weight is a fraction of two sizes, so weights can be written in whole numbers over one divisor. Sums of bytes times
-whole weights are whole numbers far below 2**53: float64 holds them exactly, in whatever order, with whatever
-instructions, a library adds them. One division and one rounding follow.
+whole weights are whole numbers, exact in int64, and in float64 as far as 2**53, whatever order and instructions a library
+adds them with. One division and one rounding follow.
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ def area_resized(picture: Picture, width: int, height: int) -> Picture:
         >>> area_resized(np.array([[0, 10, 20]], dtype=np.uint8), 2, 1).tolist()
         [[3, 17]]
     """
-    old_height, old_width = picture.shape[:2]
-    down = _overlaps(old_height, height) @ picture.reshape(old_height, -1).astype(np.float64)
-    columns = np.moveaxis(down.reshape(height, old_width, -1), 1, 0).reshape(old_width, -1)
-    across = np.moveaxis((_overlaps(old_width, width) @ columns).reshape(width, height, -1), 0, 1)
-    return np.floor(across / (old_height * old_width) + 0.5).astype(np.uint8).reshape(height, width, *picture.shape[2:])
+    sums = _covered(_covered(picture.astype(np.int64), 0, height), 1, width)
+    whole = picture.shape[0] * picture.shape[1]
+    rounded: Picture = ((2 * sums + whole) // (2 * whole)).astype(np.uint8)
+    return rounded
 
 
 def bilinear_resized(picture: Picture, width: int, height: int) -> npt.NDArray[np.float64]:
@@ -61,12 +60,15 @@ def bilinear_resized(picture: Picture, width: int, height: int) -> npt.NDArray[n
     return scaled
 
 
-@functools.lru_cache(maxsize=64)
-def _overlaps(old: int, new: int) -> npt.NDArray[np.float64]:
-    """(new, old): how much of each old pixel a new one covers, in units of 1 / new of an old one."""
-    begin, pixel = np.arange(new)[:, None] * old, np.arange(old)[None, :] * new
-    overlap = np.minimum(begin + old, pixel + new) - np.maximum(begin, pixel)
-    return np.maximum(overlap, 0).astype(np.float64)
+def _covered(values: npt.NDArray[np.int64], axis: int, new: int) -> npt.NDArray[np.int64]:
+    """Sums over what each of ``new`` pixels covers along an axis, times ``new``: differences of a running sum."""
+    old = values.shape[axis]
+    edges = np.arange(new + 1) * old  # in units of 1 / new of an old pixel
+    whole, part = edges // new, edges % new
+    running = np.concatenate([np.zeros_like(values.take([0], axis)), np.cumsum(values, axis)], axis)
+    part = part.reshape(-1, *([1] * (values.ndim - axis - 1)))
+    upto = running.take(whole, axis) * new + values.take(np.minimum(whole, old - 1), axis) * part
+    return np.diff(upto, axis=axis)
 
 
 @functools.lru_cache(maxsize=64)
