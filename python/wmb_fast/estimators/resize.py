@@ -2,13 +2,14 @@
 """Pictures made smaller or larger, with the same bits everywhere.
 
 A weight is a fraction of two sizes, so weights can be written in whole numbers over one divisor. Sums of bytes times
-whole weights are whole numbers, exact in int64, and in float64 as far as 2**53, whatever order and instructions a library
-adds them with. One division and one rounding follow.
+whole weights are whole numbers, exact in int64, and in float64 as far as 2**53, whatever order and instructions they
+are added with. One division and one rounding follow.
 """
 
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,7 @@ def area_resized(picture: Picture, width: int, height: int) -> Picture:
         >>> area_resized(np.array([[0, 10, 20]], dtype=np.uint8), 2, 1).tolist()
         [[3, 17]]
     """
-    sums = _covered(_covered(picture.astype(np.int64), 0, height), 1, width)
+    sums = _covered(_covered(picture, 0, height), 1, width)
     whole = picture.shape[0] * picture.shape[1]
     rounded: Picture = ((2 * sums + whole) // (2 * whole)).astype(np.uint8)
     return rounded
@@ -60,15 +61,19 @@ def bilinear_resized(picture: Picture, width: int, height: int) -> npt.NDArray[n
     return scaled
 
 
-def _covered(values: npt.NDArray[np.int64], axis: int, new: int) -> npt.NDArray[np.int64]:
-    """Sums over what each of ``new`` pixels covers along an axis, times ``new``: differences of a running sum."""
+def _covered(values: npt.NDArray[Any], axis: int, new: int) -> npt.NDArray[np.int64]:
+    """Sums over what each of ``new`` pixels covers along an axis, times ``new``."""
     old = values.shape[axis]
     edges = np.arange(new + 1) * old  # in units of 1 / new of an old pixel
-    whole, part = edges // new, edges % new
-    running = np.concatenate([np.zeros_like(values.take([0], axis)), np.cumsum(values, axis)], axis)
-    part = part.reshape(-1, *([1] * (values.ndim - axis - 1)))
-    upto = running.take(whole, axis) * new + values.take(np.minimum(whole, old - 1), axis) * part
-    return np.diff(upto, axis=axis)
+    tail = (-1, *([1] * (values.ndim - axis - 1)))
+    whole, part = edges // new, (edges % new).reshape(tail)
+    sums = np.add.reduceat(values, whole[:-1], axis, dtype=np.int64)
+    empty = np.diff(whole) == 0  # where NumPy answers with the one element
+    sums = np.where(empty.reshape(tail), 0, sums) * new
+    # The pixels on the edges belong to either side in part.
+    cut = values.take(np.minimum(whole, old - 1), axis).astype(np.int64) * part
+    covered: npt.NDArray[np.int64] = sums + np.diff(cut, axis=axis)
+    return covered
 
 
 @functools.lru_cache(maxsize=64)
