@@ -2,7 +2,7 @@
 """Finds faces, and the five points by which they are aligned: a cascade of three small networks (MTCNN).
 
 The first looks at every place of a pyramid of pictures, the second and the third at ever fewer crops; each says how
-likely a face is and how its box must move. The files are a port from TensorFlow that wants width before height.
+likely a face is and how its box must move.
 
 Source: Zhang et al., "Joint face detection and alignment using multitask cascaded convolutional networks", IEEE SPL
 23(10), 2016, section II.
@@ -24,7 +24,6 @@ _CELL, _STEP = 12, 2  # what the first network looks at, and how far apart, in p
 _CROPS = {"second": 24, "third": 48}
 _THRESHOLDS = (0.6, 0.7, 0.7)
 _PYRAMID = 0.709
-_BATCH = 64  # crops a run
 
 
 class Faces(NamedTuple):
@@ -77,9 +76,9 @@ class FaceDetector:
     def _at_scale(self, picture: Frame, scale: float) -> tuple[Reals, Reals]:
         height, width = picture.shape[:2]
         small = area_resized(picture, int(np.ceil(width * scale)), int(np.ceil(height * scale)))
-        out = self._first.run({"input_1": _normalised(small[None])})
-        likely = out["softmax"][0, ..., 1].T.astype(np.float64)
-        moves = out["conv2d_4"][0].transpose(1, 0, 2).astype(np.float64)
+        out = self._first.run({"pictures": _normalised(small[None])})
+        likely = out["likely"][0, 1].astype(np.float64)
+        moves = out["moves"][0].transpose(1, 2, 0).astype(np.float64)
         row, column = np.nonzero(likely >= _THRESHOLDS[0])
         corner = np.stack([column, row], axis=1) * _STEP
         boxes = np.concatenate([corner + 0.5, corner + _CELL + 0.5], axis=1) / scale
@@ -93,30 +92,26 @@ class FaceDetector:
         """Looks again at boxes, made square: those that are faces, with their moved boxes, scores and points."""
         square = _squared(boxes)
         out = _in_batches(session, picture, square, side)
-        likely, moves = out[-1][:, 1], out[0]
-        points = out[1] if len(out) == 3 else np.zeros((len(square), 10))
+        likely, moves = out["likely"][:, 1], out["moves"]
+        points = out.get("points", np.zeros((len(square), 10)))
         found = np.flatnonzero(likely > threshold)
         square, scores = square[found], likely[found]
         sides = (square[:, 2:] - square[:, :2])[:, None, :]
         places = np.stack([points[found, :5], points[found, 5:]], axis=2) * sides + square[:, None, :2]
         moved = _moved(square, moves[found])
-        if len(out) == 3:
+        if "points" in out:
             return moved, scores, places
         kept = _suppressed(square, scores, 0.7)
         return moved[kept], scores[kept], places[kept]
 
 
-def _in_batches(session: Session, picture: Frame, boxes: Reals, side: int) -> list[Reals]:
-    """What a network says of crops, output by output in the order of the file."""
-    name = next(iter(session.inputs))
-    parts: list[dict[str, npt.NDArray[np.float32]]] = []
-    for begin in range(0, max(len(boxes), 1), _BATCH):
-        here = boxes[begin : begin + _BATCH]
-        crops = np.zeros((_BATCH, side, side, 3), dtype=np.uint8)
-        for k, box in enumerate(here):
-            crops[k] = crop(picture, box, side)
-        parts.append({key: value[: len(here)] for key, value in session.run({name: _normalised(crops)}).items()})
-    return [np.concatenate([part[key] for part in parts]).astype(np.float64) for key in session.outputs]
+def _in_batches(session: Session, picture: Frame, boxes: Reals, side: int) -> dict[str, Reals]:
+    """What a network says of the crops of boxes."""
+    crops = np.zeros((len(boxes), side, side, 3), dtype=np.uint8)
+    for k, box in enumerate(boxes):
+        crops[k] = crop(picture, box, side)
+    out = session.run_padded("crops", _normalised(crops))
+    return {name: values.astype(np.float64) for name, values in out.items()}
 
 
 def crop(picture: Frame, box: Reals, side: int) -> Frame:
@@ -137,9 +132,9 @@ def crop(picture: Frame, box: Reals, side: int) -> Frame:
 
 
 def _normalised(pictures: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-    """(B, H, W, 3) from 0 to 255 to (B, W, H, 3) about 0."""
+    """(B, H, W, 3) from 0 to 255 to (B, 3, H, W) about 0."""
     values = (pictures.astype(np.float32) - np.float32(127.5)) * np.float32(1 / 128)
-    return np.ascontiguousarray(values.transpose(0, 2, 1, 3))
+    return np.ascontiguousarray(values.transpose(0, 3, 1, 2))
 
 
 def _moved(boxes: Reals, moves: Reals) -> Reals:

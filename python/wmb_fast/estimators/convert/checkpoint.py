@@ -91,8 +91,10 @@ def _of_stream(content: bytes) -> Any:
     met: dict[str, np.dtype[Any]] = {}
 
     def note(key: str, dtype: np.dtype[Any], count: int) -> npt.NDArray[Any]:
+        if not 0 <= count * dtype.itemsize <= len(content):
+            raise pickle.UnpicklingError(f"storage {key} is larger than the file")
         met[key] = dtype
-        return np.broadcast_to(np.zeros((), dtype), (count,))
+        return np.zeros(count, dtype)
 
     magic, _version, _system = (_Unpickler(file, note).load() for _ in range(3))
     if magic != _STREAM_MAGIC:
