@@ -151,3 +151,15 @@ class _Walk:
 def _text(encoded: str) -> str:
     """A text attribute, which the JSON holds in base64."""
     return base64.b64decode(encoded).decode()
+
+
+def mobileface(model: bytes, weights: bytes) -> bytes:
+    """MobileFace, version 3: four aligned faces of 112x112, RGB from 0 to 255, to 256 numbers each."""
+    shape = (4, 112, 112, 3)
+    return convert(model, weights, name="mobileface", shape=shape, output="batchnorm0/add_1", gives="embedding")
+
+
+def faceres(model: bytes, weights: bytes) -> bytes:
+    """FaceRes: four loose crops of 224x224, RGB from 0 to 255, to maps of 7x7 places with 1,024 numbers each."""
+    shape = (4, 224, 224, 3)
+    return convert(model, weights, name="faceres", shape=shape, output="conv_pw_13_relu/clip_by_value", gives="map")
