@@ -12,6 +12,7 @@ import typer
 from . import board, run
 from ._walls.checks import one_of
 from ._walls.errors import bad_value
+from .models_commands import app as models
 from .screen import Screen
 
 Abort = typer.Abort
@@ -24,6 +25,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+app.add_typer(models, name="models")
 
 Out = Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")]
 

