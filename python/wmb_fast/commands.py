@@ -57,6 +57,10 @@ def score(
         int | None, typer.Option(help="Rollouts at a time; changes no result.  [default: all cores]")
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.  [default: ~/.cache/wmb-fast]")] = None,
+    estimators: Annotated[
+        str, typer.Option(help="builtin, packaged, or role=id, separated by commas; the later wins.")
+    ] = "builtin",
+    device: Annotated[str, typer.Option(help="Where networks run: cpu or cuda.")] = "cpu",
 ) -> int:
     """Score rollouts, and write scorecard.jsonl, board.json, board.md and run.json."""
     screen = Screen()
@@ -73,6 +77,8 @@ def score(
             shard=_shard(shard),
             cache=cache,
             engine=engine,
+            estimators=estimators,
+            device=device,
             watch=watch,
         )
     screen.outcome(outcome)
@@ -110,6 +116,25 @@ def board_(
     else:
         print("\n".join(map(board.comparison_markdown, pairs)), end="")
     return DONE
+
+
+@app.command()
+def verify(
+    out: Annotated[Path, typer.Argument(help="A run folder.")],
+    given: Annotated[
+        list[Path] | None, typer.Option("--from", help="Where the videos are now.  [default: where they were]")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Rollouts at a time.  [default: all cores]")] = None,
+) -> int:
+    """Make a run's evidence and scores again, from the videos on, and compare them with what it says."""
+    screen = Screen()
+    with screen.progress() as watch:
+        found = run.verify(out, paths=given or (), jobs=jobs, watch=watch)
+    for one in found.differences:
+        print(f"differs  {one.rollout}  {one.what}: recorded {one.recorded}, found {one.found}")
+    counted = f"{found.rollouts} rollouts, {found.channels} channels of evidence, {found.records} records"
+    print(f"verified  {counted}: {len(found.differences) or 'no'} differences")
+    return INCOMPLETE if found.differences else DONE
 
 
 _FAULT_HELP = (

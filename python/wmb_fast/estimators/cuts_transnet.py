@@ -18,35 +18,68 @@ import numpy as np
 import numpy.typing as npt
 
 from .convert.transnetv2 import FRAMES, HEIGHT, LOOKUP, WIDTH
-from .registry import Frame
+from .home import session_of
+from .registry import Frame, Settings
 from .resize import area_resized
-from .session import Session
+from .session import CPU, Session
+from .workers import InOrder
 
+VERSION = 1
+NETWORK = "transnetv2"
 _STEP = 50
 _BEFORE = (FRAMES - _STEP) // 2
+Small = npt.NDArray[np.uint8]
+Logits = npt.NDArray[np.float32]
 
 
-def logits_of(frames: npt.NDArray[np.uint8], session: Session) -> npt.NDArray[np.float32]:
-    """How surely a shot ends at each frame.
-
-    Args:
-        frames: (N, 27, 48, 3) uint8 RGB, N at least 1.
-        session: Of the converted network.
-
-    Returns:
-        (N,) float32 logits.
-    """
-    windows = -(-len(frames) // _STEP)
-    after = windows * _STEP + FRAMES - _STEP - _BEFORE - len(frames)
-    place = np.clip(np.arange(-_BEFORE, len(frames) + after), 0, len(frames) - 1)
-    parts = []
-    for k in range(windows):
-        window = frames[place[k * _STEP : k * _STEP + FRAMES]]
-        parts.append(session.run(_prepared(window))["logits"][0, _BEFORE : _BEFORE + _STEP])
-    return np.concatenate(parts)[: len(frames)]
+def settings(model: str | None) -> Settings:
+    """The same for every model."""
+    return {"size": [WIDTH, HEIGHT], "resize": "area", "window": FRAMES, "step": _STEP, "threshold": 0.5}
 
 
-def cuts_in(logits: npt.NDArray[np.float32]) -> tuple[list[int], int]:
+def start(settings: Settings) -> CutsByNetwork:
+    return CutsByNetwork(session_of(NETWORK, settings.get("provider", CPU)))
+
+
+class CutsByNetwork:
+    """Holds the clip at 48x27; a window is looked at as soon as its last frame is there."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._small = InOrder[Small]()
+        self._logits = InOrder[Logits]()
+        self._fed = self._begun = 0
+
+    def feed(self, index: int, frame: Frame) -> None:
+        self._small.put(small, frame.copy())
+        self._fed += 1
+        if self._fed == self._begun * _STEP + FRAMES - _BEFORE:
+            self._begin(self._small.results())
+
+    def finish(self) -> dict[str, Any]:
+        frames = self._small.results()
+        while self._begun * _STEP < len(frames):
+            self._begin(frames)
+        if not frames:
+            return {"frames": np.zeros(0, dtype=np.int64), "n_scenes": 1}
+        starts, shots = cuts_in(np.concatenate(self._logits.results())[: len(frames)])
+        return {"frames": np.array(starts, dtype=np.int64), "n_scenes": shots}
+
+    def _begin(self, frames: list[Small]) -> None:
+        """Has the next window looked at; beyond its ends the clip is continued by its first and last frame."""
+        first = self._begun * _STEP - _BEFORE
+        window = np.stack([frames[min(max(i, 0), len(frames) - 1)] for i in range(first, first + FRAMES)])
+        self._logits.put(_middle, self._session, window)
+        self._begun += 1
+
+
+def _middle(session: Session, window: Small) -> Logits:
+    """How surely a shot ends at each of the middle frames of a window: logits."""
+    logits: Logits = session.run(_prepared(window))["logits"][0, _BEFORE : _BEFORE + _STEP]
+    return logits
+
+
+def cuts_in(logits: Logits) -> tuple[list[int], int]:
     """The first frame after each hard cut, and the number of shots.
 
     Example:
@@ -68,12 +101,12 @@ def cuts_in(logits: npt.NDArray[np.float32]) -> tuple[list[int], int]:
     return starts[-(shots - 1) :] if shots > 1 else [], max(shots, 1)
 
 
-def small(frame: Frame) -> npt.NDArray[np.uint8]:
+def small(frame: Frame) -> Small:
     """A frame as the network sees it."""
     return area_resized(frame, WIDTH, HEIGHT)
 
 
-def _prepared(window: npt.NDArray[np.uint8]) -> dict[str, npt.NDArray[np.float32]]:
+def _prepared(window: Small) -> dict[str, npt.NDArray[np.float32]]:
     values = window.astype(np.float32) / np.float32(255)
     return {
         "frames": np.ascontiguousarray(values.transpose(3, 0, 1, 2))[None],
@@ -81,7 +114,7 @@ def _prepared(window: npt.NDArray[np.uint8]) -> dict[str, npt.NDArray[np.float32
     }
 
 
-def _histogram_likeness(window: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+def _histogram_likeness(window: Small) -> npt.NDArray[np.float32]:
     """(T, 101): cosines of the frames' colour histograms, 8 levels a channel, with those up to 50 before and after.
 
     Counts are whole numbers, and so are their products' sums: exact in float64 in any order.
@@ -95,11 +128,3 @@ def _histogram_likeness(window: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32
     padded = np.pad(products / (length[:, None] * length[None, :]), ((0, 0), (reach, reach)))
     place = np.arange(len(window))[:, None] + np.arange(LOOKUP)
     return np.take_along_axis(padded, place, axis=1).astype(np.float32)
-
-
-def found(frames: list[npt.NDArray[np.uint8]], session: Session) -> dict[str, Any]:
-    """The channel ``cuts`` of small frames."""
-    if not frames:
-        return {"frames": np.zeros(0, dtype=np.int64), "n_scenes": 1}
-    starts, shots = cuts_in(logits_of(np.stack(frames), session))
-    return {"frames": np.array(starts, dtype=np.int64), "n_scenes": shots}

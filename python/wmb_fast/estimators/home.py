@@ -27,6 +27,10 @@ from .session import CPU, Session
 OFFLINE = "WMB_FAST_OFFLINE"
 
 
+class AbsentModelError(FileFormatError):
+    """A network that is not on this machine."""
+
+
 @dataclass(frozen=True)
 class Installed:
     """A model that is here.
@@ -94,11 +98,12 @@ class ModelHome:
         """A model's file, verified.
 
         Raises:
-            FileFormatError: It is not here, or not what it was.
+            AbsentModelError: It is not here.
+            FileFormatError: It is not what it was.
         """
         installed = self.find(identifier)
         if installed is None:
-            raise FileFormatError(f"models: {identifier} is not on this machine. {remedy(identifier)}")
+            raise AbsentModelError(f"models: {identifier} is not on this machine. {remedy(identifier)}")
         try:
             content = installed.path.read_bytes()
         except OSError as error:

@@ -13,7 +13,9 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from .home import session_of
 from .opencv import opencv_version
+from .session import CPU
 
 Frame = npt.NDArray[np.uint8]
 Settings = Mapping[str, Any]
@@ -60,6 +62,8 @@ class Estimator:
         licence: Of what it runs, as SPDX.
         by_frame: Whether each frame's values come from that frame alone, so that only frames asked for are looked at.
         module: Where it stands, below this package.
+        networks: The models of the catalogue that it runs.
+        provider: What they run on; only estimators with networks have a choice.
     """
 
     role: str
@@ -68,21 +72,31 @@ class Estimator:
     licence: str
     by_frame: bool
     module: str
+    networks: tuple[str, ...] = ()
+    provider: str = CPU
 
     def _load(self) -> Module:
         return cast(Module, importlib.import_module(f"{__package__}.{self.module}"))
 
     def settings(self, model: str | None) -> Settings:
         """All that it can be set to, as set for a rollout of this model."""
-        return self._load().settings(model)
+        chosen = self._load().settings(model)
+        return {**chosen, "provider": self.provider} if self.networks else chosen
 
     def start(self, settings: Settings) -> Consumer:
         """A consumer for one rollout."""
         return self._load().start(settings)
 
     def fingerprint(self, settings: Settings) -> str:
-        """16 hexadecimal digits that change whenever the numbers may: id, version, settings, OpenCV's version."""
-        facts = [self.id, self._load().VERSION, dict(settings), {"cv2": opencv_version(self.id)}]
+        """16 hexadecimal digits that change whenever the numbers may: id, version, settings, and what runs it.
+
+        That is OpenCV's version, or of networks the file, the runtime, its options, and the CPU's instructions.
+
+        Raises:
+            AbsentModelError: A network is not here.
+        """
+        runs: dict[str, Any] = {name: session_of(name, self.provider).facts for name in self.networks}
+        facts = [self.id, self._load().VERSION, dict(settings), runs or {"cv2": opencv_version(self.id)}]
         text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -93,6 +107,16 @@ BUILTIN = {
         Estimator("flow", "opencv-dis", "builtin", "Apache-2.0", by_frame=False, module="flow_dis"),
         Estimator("cuts", "motion-compensated-cuts", "builtin", "Apache-2.0", by_frame=False, module="cuts"),
         Estimator("features", "colour-texture-place", "builtin", "Apache-2.0", by_frame=True, module="descriptor"),
+    )
+}
+
+PACKAGED = {
+    entry.role: entry
+    for entry in (
+        Estimator("cuts", "transnetv2", "packaged", "MIT", False, "cuts_transnet", ("transnetv2",)),
+        Estimator(
+            "features", "efficientnet-lite0", "packaged", "Apache-2.0", True, "features_lite0", ("efficientnet-lite0",)
+        ),
     )
 }
 

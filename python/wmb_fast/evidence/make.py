@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from .._walls.errors import FileFormatError
-from ..estimators.registry import ABSENT, BUILTIN, Consumer, Frame, why_absent
+from ..estimators.home import AbsentModelError
+from ..estimators.registry import ABSENT, BUILTIN, Consumer, Estimator, Frame, why_absent
 from ..protocols.evidence import Channel, Evidence, Maker, Need
 from ..rollout.discover import Rollout
 from ..rollout.plan import Facts
@@ -39,6 +40,7 @@ def gather(
     store: Store,
     compat: bool = False,
     external: str | os.PathLike[str] | None = None,
+    estimators: Mapping[str, Estimator] | None = None,
 ) -> Evidence:
     """Everything that some protocols need to know of a rollout.
 
@@ -51,6 +53,7 @@ def gather(
         compat: Handed on to the protocols.
         external: A folder of channels that the user hands in, see :mod:`.external`; channels beside the video are found
             without it.
+        estimators: Which makes which channel, see :func:`..estimators.choice.chosen`; by default the builtin ones.
 
     Returns:
         The evidence. A channel that no estimator makes, or whose estimator failed, stands in ``missing`` with the
@@ -61,7 +64,7 @@ def gather(
         FileFormatError: The video cannot be read.
         ArgumentError: The store can no longer be written.
     """
-    desk = _Desk(rollout, store, external)
+    desk = _Desk(rollout, store, external, BUILTIN if estimators is None else estimators)
     while wanted := desk.unmet(
         [need for protocol in protocols for need in protocol.needs(desk.evidence, compat=compat)]
     ):
@@ -86,12 +89,18 @@ class _Job:
 class _Desk:
     """What is known of one rollout so far."""
 
-    def __init__(self, rollout: Rollout, store: Store, external: str | os.PathLike[str] | None) -> None:
-        self._rollout, self._store = rollout, store
+    def __init__(
+        self,
+        rollout: Rollout,
+        store: Store,
+        external: str | os.PathLike[str] | None,
+        estimators: Mapping[str, Estimator],
+    ) -> None:
+        self._rollout, self._store, self._estimators = rollout, store, estimators
         self._video = open_video(rollout.video_path, fps=rollout.fps)
         self._channels: dict[str, Channel] = {}
         self._covered: dict[str, tuple[int, ...] | None] = {}
-        self._missing = dict(ABSENT)
+        self._missing = {channel: why for channel, why in ABSENT.items() if channel not in estimators}
         self._notes: list[str] = []
         self._known = self._facts()
         self._notes.extend(self._known["notes"])
@@ -181,7 +190,7 @@ class _Desk:
 
     def _within(self, need: Need) -> tuple[int, ...] | None:
         """The frames of a need that the video has; of a channel that needs all frames, all."""
-        if need.frames is None or (need.channel in BUILTIN and not BUILTIN[need.channel].by_frame):
+        if need.frames is None or (need.channel in self._estimators and not self._estimators[need.channel].by_frame):
             return None
         return tuple(frame for frame in need.frames if 0 <= frame < self._known["n_frames"])
 
@@ -197,10 +206,10 @@ class _Desk:
             del self._channels[channel], self._covered[channel]
             self._missing[channel] = f"the external {channel} lack {len(lacking)} frames, the first is {lacking[0]}"
             return None
-        if channel not in BUILTIN:
+        if channel not in self._estimators:
             self._missing[channel] = why_absent(channel)
             return None
-        estimator = BUILTIN[channel]
+        estimator = self._estimators[channel]
         try:
             settings = estimator.settings(self._rollout.model)
             maker = Maker(channel, estimator.id, estimator.tier, estimator.fingerprint(settings))
@@ -208,6 +217,9 @@ class _Desk:
             values = self._cached(key)
             if values is None:
                 return _Job(key, maker, estimator.start(settings), None if frames is None else frozenset(frames))
+        except AbsentModelError as error:
+            self._missing[channel] = str(error)
+            return None
         except Exception as error:
             self._failed(channel, error)
             return None

@@ -4,5 +4,6 @@
 from .describe import version
 from .engine import Outcome, Progress, score
 from .folder import boards, read_scorecards
+from .verify import Difference, Verified, verify
 
-__all__ = ["Outcome", "Progress", "boards", "read_scorecards", "score", "version"]
+__all__ = ["Difference", "Outcome", "Progress", "Verified", "boards", "read_scorecards", "score", "verify", "version"]

@@ -17,10 +17,11 @@ from .. import board
 from .._walls.checks import integer
 from .._walls.errors import bad_value
 from .._walls.ext import get_num_threads
+from ..estimators import choice
 from ..evidence.store import Store, default_folder
 from ..protocols.record import Score, Status
 from ..rollout.discover import Rollout, find_rollouts
-from . import curves, describe, files, folder, known, local, task
+from . import curves, describe, files, folder, known, local, sources, task
 
 StrPath = str | os.PathLike[str]
 ENGINE = "local"
@@ -66,6 +67,8 @@ def score(
     shard: tuple[int, int] | None = None,
     cache: StrPath | None = None,
     engine: str = ENGINE,
+    estimators: str = choice.DEFAULT,
+    device: str = "cpu",
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Outcome:
     """Scores rollouts and writes the run folder.
@@ -81,10 +84,13 @@ def score(
         shard: ``(i, n)``, i from 1: takes every n-th rollout from the i-th on.
         cache: Where evidence is kept; by default ``WMB_FAST_HOME`` or a folder below the user's cache folder.
         engine: ``local`` is the one of this version.
+        estimators: Which make the evidence, see :func:`..estimators.choice.chosen`; never what happens to be installed.
+        device: Where networks run, ``cpu`` or ``cuda``.
         watch: Called in the caller's thread at the start and as each rollout is done.
 
     Returns:
-        What was made. The folder holds ``scorecard.jsonl``, ``board.json``, ``board.md``, ``run.json`` and ``parts/``.
+        What was made. The folder holds ``scorecard.jsonl``, ``board.json``, ``board.md``, ``run.json``, ``sources.json`` and
+        ``parts/``.
 
     Raises:
         WmbError: The call is wrong: an unknown protocol, plan or engine, no video, a folder that cannot be written.
@@ -104,7 +110,8 @@ def score(
     """
     if engine != ENGINE:
         raise bad_value("score", "engine", f"be {ENGINE}, the one engine of this version", repr(engine))
-    options = task.Options(known.protocols(protocols), compat, require_official)
+    tools = choice.chosen(estimators, device)
+    options = task.Options(known.protocols(protocols), compat, require_official, tools)
     jobs = get_num_threads() if jobs is None else integer("score", "jobs", jobs, at_least=1)
     rollouts = _shard(find_rollouts(paths, plan=plan), shard)
     target = files.writable_folder("out", Path(out))
@@ -126,7 +133,10 @@ def score(
         "require_official": require_official,
         "shard": "/".join(map(str, shard)) if shard else None,
         "engine": engine,
+        "estimators": choice.spelt(tools),
+        "device": device,
     }
+    sources.keep(target, paths, plan)
     return _write(target, made, asked)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from ..protocols.record import Score
 from .files import safe_name, write
 
-FORMAT = 1
+FORMAT = 3  # 3: the facts say what the evidence's values hash to
 Key = Mapping[str, Any]
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import hashlib
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from .._walls.errors import WmbError
-from ..estimators.registry import BUILTIN
+from ..estimators.registry import Estimator
 from ..evidence import external
 from ..evidence.make import gather
-from ..evidence.store import Store
-from ..protocols.evidence import Evidence
+from ..evidence.store import Store, digest_of
+from ..protocols.evidence import Channel, Evidence
 from ..protocols.record import WHOLE_ROLLOUT, Score, Status
 from ..rollout.discover import Rollout
 from ..rollout.video import open_video
@@ -31,6 +31,7 @@ class Options:
     scorers: Sequence[Scorer]
     compat: bool
     require_official: bool
+    estimators: Mapping[str, Estimator]
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def do(rollout: Rollout, options: Options, out: Path, store: Store) -> Done:
         part, note = parts.find(out, rollout.id, key)
         if part is not None and _curves_are_whole(out, rollout, part):
             return Done(rollout.id, "kept", part, part.facts["notes"])
-        evidence = gather(rollout, options.scorers, store=store, compat=options.compat)
+        evidence = gather(rollout, options.scorers, store=store, compat=options.compat, estimators=options.estimators)
         part = _scored(rollout, options, evidence, out)
         if all(score.status is not Status.ERROR for score in part.scores):  # what failed is tried again next time
             parts.keep(out, rollout.id, key, part)
@@ -66,7 +67,7 @@ def do(rollout: Rollout, options: Options, out: Path, store: Store) -> Done:
 
 def _key(rollout: Rollout, options: Options, sha256: str, decoder: str) -> dict[str, Any]:
     """What the records follow from: equal keys, equal records."""
-    estimators = {role: e.fingerprint(e.settings(rollout.model)) for role, e in BUILTIN.items()}
+    estimators = {role: e.fingerprint(e.settings(rollout.model)) for role, e in options.estimators.items()}
     return {
         "version": version(),
         "rollout": [rollout.id, rollout.model, rollout.case, rollout.fps],
@@ -108,6 +109,7 @@ def _facts(rollout: Rollout, options: Options, evidence: Evidence, out: Path) ->
     known, source = evidence.facts, evidence.provenance
     facts: dict[str, Any] = {"frames": known.n_frames, "fps": known.fps, "size": [known.width, known.height]}
     facts |= {name: source[name] for name in ("video_sha256", "decoder", "notes")} | {"plan": _plan(rollout)}
+    facts["evidence"] = {name: _made(channel) for name, channel in sorted(evidence.channels.items())}
     if options.compat:
         arrays: dict[str, Any] = {}
         for scorer in options.scorers:
@@ -115,6 +117,17 @@ def _facts(rollout: Rollout, options: Options, evidence: Evidence, out: Path) ->
                 arrays |= scorer.local_curves(evidence)
         facts["curves"] = curves.keep(out, rollout.id, arrays)
     return facts
+
+
+def _made(channel: Channel) -> dict[str, str]:
+    """What made a channel, and what its values hash to: what ``verify`` compares."""
+    maker = channel.maker
+    return {
+        "estimator": maker.id,
+        "tier": maker.tier,
+        "fingerprint": maker.fingerprint,
+        "values": digest_of(channel.values),
+    }
 
 
 def _plan(rollout: Rollout) -> dict[str, Any] | None:
