@@ -12,6 +12,7 @@ import typer
 from . import board, run
 from ._walls.checks import one_of
 from ._walls.errors import bad_value
+from .evidence_commands import app as evidence
 from .models_commands import app as models
 from .screen import Screen
 
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 
 app.add_typer(models, name="models")
+app.add_typer(evidence, name="evidence")
 
 Out = Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")]
 

@@ -14,13 +14,16 @@ makes the channel missing, and is never silently replaced. Its arrays, for N fra
 - ``depth``: ``frames`` (K,), ``depth`` (K, H, W);
 - ``quality``: ``quality`` and ``aesthetic``, numbers from 1 to 5, NaN where there is none.
 
-An optional text ``estimator`` says what made it. In records its tier is ``external``.
+Two optional texts say where it comes from: ``estimator``, the name that records carry, and ``origin``, a JSON object
+(version, weights_sha256, settings, command, source, licence, … as far as they are known). In records the tier is
+``external``, and the fingerprint is of the file's bytes, so it changes with either.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import zipfile
 from collections.abc import Sequence
@@ -41,7 +44,7 @@ REQUIRED = {
     "depth": ("frames", "depth"),
     "quality": ("quality", "aesthetic"),
 }
-_ESTIMATOR = "estimator"
+_ESTIMATOR, _ORIGIN = "estimator", "origin"
 
 
 def find(video: Path, rollout: str, channel: str, folder: str | os.PathLike[str] | None) -> Path | None:
@@ -66,6 +69,7 @@ def read(path: Path, channel: str, n_frames: int) -> Channel:
     except (ValueError, EOFError, OSError, zipfile.BadZipFile, AttributeError, TypeError) as error:
         raise _refused(path, "be an npz of plain arrays", str(error)) from error
     name = str(values.pop(_ESTIMATOR, "external"))
+    _record(path, str(values.pop(_ORIGIN, "{}")))
     absent = [wanted for wanted in REQUIRED.get(channel, ()) if wanted not in values]
     if absent:
         raise _refused(path, f"hold the array {absent[0]}", ", ".join(sorted(values)) or "nothing")
@@ -76,6 +80,24 @@ def read(path: Path, channel: str, n_frames: int) -> Channel:
     _CHECKS[channel](path, values, n_frames)
     fingerprint = hashlib.sha256(content).hexdigest()[:16]
     return Channel(values, Maker(channel, name, "external", fingerprint))
+
+
+def origin(path: Path) -> dict[str, Any]:
+    """What a file says of where it comes from; nothing where it says nothing, or is no npz."""
+    if not zipfile.is_zipfile(path):
+        return {}
+    with np.load(path, allow_pickle=False) as stored:
+        return _record(path, str(stored[_ORIGIN]) if _ORIGIN in stored.files else "{}")
+
+
+def _record(path: Path, text: str) -> dict[str, Any]:
+    try:
+        said = json.loads(text)
+    except ValueError as error:
+        raise _refused(path, "hold JSON in origin", str(error)) from error
+    if not isinstance(said, dict):
+        raise _refused(path, "hold a JSON object in origin", type(said).__name__)
+    return said
 
 
 def _refused(path: Path, requirement: str, got: str) -> FileFormatError:

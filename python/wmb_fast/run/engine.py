@@ -89,8 +89,8 @@ def score(
         watch: Called in the caller's thread at the start and as each rollout is done.
 
     Returns:
-        What was made. The folder holds ``scorecard.jsonl``, ``board.json``, ``board.md``, ``run.json``, ``sources.json`` and
-        ``parts/``.
+        What was made. The folder holds ``scorecard.jsonl``, ``board.json``, ``board.md``, ``run.json``,
+        ``sources.json`` and ``parts/``.
 
     Raises:
         WmbError: The call is wrong: an unknown protocol, plan or engine, no video, a folder that cannot be written.

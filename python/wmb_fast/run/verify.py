@@ -50,10 +50,10 @@ def verify(
 ) -> Verified:
     """Scores a run's rollouts again, without any cache, and compares.
 
-    Compared are the video's hash and frames, of each channel its estimator's fingerprint and the hash of its values, of
-    each record the value, status, reason, counts, definition and estimators, and the leaderboard with the records. Equal
-    fingerprints must give equal bits; where a fingerprint differs (another onnxruntime, another CPU), that is told, and
-    how far the scores differ.
+    Compared are the video's hash and frames, of each channel its estimator's fingerprint and the hash of its values,
+    of each record the value, status, reason, counts, definition and estimators, and the leaderboard with the records.
+    Equal fingerprints must give equal bits; where a fingerprint differs (another onnxruntime, another CPU), that is
+    told, and with it how far the scores differ.
 
     Args:
         out: A run folder.
