@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from .._walls.errors import bad_value
-from .registry import BUILTIN, PACKAGED, Estimator
+from .registry import BUILTIN, ON_REQUEST, PACKAGED, Estimator
 from .session import CPU, CUDA
 
 DEVICES = {"cpu": CPU, "cuda": CUDA}
 TIERS: Mapping[str, Mapping[str, Estimator]] = {"builtin": BUILTIN, "packaged": {**BUILTIN, **PACKAGED}}
 DEFAULT = "builtin"
+_EVERY = (BUILTIN, ON_REQUEST, PACKAGED)
 
 
 def chosen(said: str = DEFAULT, device: str = "cpu") -> dict[str, Estimator]:
@@ -63,9 +64,9 @@ def _tier(word: str) -> Mapping[str, Estimator]:
 
 
 def _named(role: str, name: str) -> Estimator:
-    every = [tier[role] for tier in (BUILTIN, PACKAGED) if role in tier]
+    every = [tier[role] for tier in _EVERY if role in tier]
     if not every:
-        roles = ", ".join(sorted({*BUILTIN, *PACKAGED}))
+        roles = ", ".join(sorted({role for tier in _EVERY for role in tier}))
         raise bad_value("score", "estimators", f"name a role that has estimators ({roles})", repr(role))
     for entry in every:
         if entry.id == name:

@@ -69,11 +69,11 @@ class CutsByNetwork:
         """Has the next window looked at; beyond its ends the clip is continued by its first and last frame."""
         first = self._begun * _STEP - _BEFORE
         window = np.stack([frames[min(max(i, 0), len(frames) - 1)] for i in range(first, first + FRAMES)])
-        self._logits.put(_middle, self._session, window)
+        self._logits.put(middle_logits, self._session, window)
         self._begun += 1
 
 
-def _middle(session: Session, window: Small) -> Logits:
+def middle_logits(session: Session, window: Small) -> Logits:
     """How surely a shot ends at each of the middle frames of a window: logits."""
     logits: Logits = session.run(_prepared(window))["logits"][0, _BEFORE : _BEFORE + _STEP]
     return logits

@@ -110,6 +110,17 @@ BUILTIN = {
     )
 }
 
+# Of the builtin tier, and made only where a run names them: too far from what the papers' networks measure to stand in
+# for them unasked.
+ON_REQUEST = {
+    entry.role: entry
+    for entry in (
+        Estimator("poses", "sift-essential", "builtin", "Apache-2.0", by_frame=False, module="poses_sift"),
+        Estimator(
+            "frame_quality", "sharpness-exposure", "builtin", "Apache-2.0", by_frame=True, module="quality_exposure"
+        ),
+    )
+}
 PACKAGED = {
     entry.role: entry
     for entry in (
