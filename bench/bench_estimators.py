@@ -79,7 +79,7 @@ def _clip(n: int) -> Case:
                     return f"{channel} {name} differs"
         return ""
 
-    sides = [Contender("wmb_fast gather", ours, verify), Contender("a loop an estimator", loops, verify)]
+    sides = [Contender("wmb_fast", ours, verify), Contender("a loop an estimator", loops, verify)]
     return Case("estimators", f"{n} frames {SIZE[0]}x{SIZE[1]}: flow, features, cuts", sides, float(n), "calls/s")
 
 

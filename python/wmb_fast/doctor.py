@@ -16,7 +16,9 @@ import numpy as np
 
 from ._walls.errors import WmbError
 from ._walls.ext import core, cuda_status, get_num_threads
-from .estimators.providers import providers
+from .estimators.catalogue import CATALOGUE
+from .estimators.home import ModelHome
+from .estimators.providers import providers, version_in_use
 from .evidence.store import default_folder
 from .run import version
 from .run.files import writable_folder
@@ -60,6 +62,7 @@ def findings(cache: Path | None = None) -> list[Finding]:
         Finding("cuda", cuda_status()[1]),
         *(_package(name, module, extra) for name, (module, extra) in OPTIONAL.items()),
         _onnxruntime(),
+        *_models(),
         _cache(cache or default_folder()),
     ]
 
@@ -82,13 +85,33 @@ def _onnxruntime() -> Finding:
     if not wheels:
         return Finding("onnxruntime", "not installed; pip install 'wmb-fast[onnx]' adds it")
     said = ", ".join(f"{name} {version}" for name, version in wheels.items())
-    if len(wheels) > 1:
-        remedy = "pip uninstall both, then install one"
-        return Finding("onnxruntime", f"{said}: the two overwrite each other's files; {remedy}", wrong=True)
     try:
-        return Finding("onnxruntime", f"{said}, providers {', '.join(providers())}")
+        used, found = version_in_use(), ", ".join(providers())
     except WmbError as error:
         return Finding("onnxruntime", str(error), wrong=True)
+    if len(wheels) > 1:
+        whose = next((name for name, version in wheels.items() if version == used), "neither")
+        text = f"{said} overwrite each other's files; in use is {used}, that of {whose}, with {found}"
+        return Finding("onnxruntime", f"{text}. pip uninstall both, then install one", wrong=True)
+    if used not in wheels.values():
+        return Finding("onnxruntime", f"{said} is installed, and {used} imports: reinstall it", wrong=True)
+    return Finding("onnxruntime", f"{said}, providers {found}")
+
+
+def _models() -> list[Finding]:
+    """Which networks are here, by tier; whether they are whole is for ``wmb-fast models verify``."""
+    home, found = ModelHome(), []
+    for tier in ("packaged", "official"):
+        names = [name for name, model in CATALOGUE.items() if model.tier == tier]
+        try:
+            here = [name for name in names if home.find(name) is not None]
+        except WmbError as error:
+            found.append(Finding(f"models, {tier}", str(error), wrong=True))
+            continue
+        how = "models fetch --tier packaged" if tier == "packaged" else "models import ID FILE"
+        rest = "" if len(here) == len(names) else f"; wmb-fast {how} brings the others"
+        found.append(Finding(f"models, {tier}", f"{len(here)} of {len(names)}: {', '.join(here) or 'none'}{rest}"))
+    return found
 
 
 def _cache(folder: Path) -> Finding:

@@ -32,3 +32,12 @@ def providers() -> list[str]:
             runs = False
         said.append(provider if runs else f"{provider} (listed, does not run)")
     return said
+
+
+def version_in_use() -> str:
+    """The version that imports, whichever of the two wheels it came with.
+
+    Raises:
+        MissingExtraError: Neither is installed, or it does not import.
+    """
+    return str(optional("onnxruntime", "onnx", "providers").__version__)
