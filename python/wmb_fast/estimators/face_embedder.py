@@ -92,4 +92,5 @@ def _sampled(picture: Frame, x: Reals, y: Reals) -> Frame:
     right, down = (x - left)[:, None], (y - top)[:, None]
     above = padded[top, left] * (1 - right) + padded[top, left + 1] * right
     below = padded[top + 1, left] * (1 - right) + padded[top + 1, left + 1] * right
-    return np.floor(above * (1 - down) + below * down + 0.5).astype(np.uint8)
+    rounded: Frame = np.floor(above * (1 - down) + below * down + 0.5).astype(np.uint8)
+    return rounded

@@ -51,7 +51,8 @@ class PooledFeatures:
         places = self._session.run({"pictures": np.ascontiguousarray(values.transpose(2, 0, 1))[None]})["map"][0]
         # From left to right and from top to bottom: a library's mean is a matter of its threads and instructions.
         flat = places.reshape(len(places), -1).astype(np.float64)
-        return (np.cumsum(flat, axis=1)[:, -1] / flat.shape[1]).astype(np.float32)
+        mean: Vector = (np.cumsum(flat, axis=1)[:, -1] / flat.shape[1]).astype(np.float32)
+        return mean
 
 
 class FeaturesByNetwork:

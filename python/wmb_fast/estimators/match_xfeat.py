@@ -62,9 +62,9 @@ class XFeat:
         best = np.argsort(-scores, kind="stable")[: self._most]
         descriptors = _between(out["features"][0], places[best])
         length = np.sqrt(_summed(descriptors * descriptors))
-        descriptors = (descriptors / np.maximum(length, 1e-12)[:, None]).astype(np.float32)
+        unit = (descriptors / np.maximum(length, 1e-12)[:, None]).astype(np.float32)
         scale = np.array([picture.shape[1] / width, picture.shape[0] / height])
-        return Keypoints((places[best] + 0.5) * scale - 0.5, scores[best], descriptors)
+        return Keypoints((places[best] + 0.5) * scale - 0.5, scores[best], unit)
 
     def match_pictures(self, a: Frame, b: Frame) -> tuple[Reals, Reals, Reals]:
         """The same of two pictures."""
@@ -98,7 +98,8 @@ def _per_pixel(logits: Reals) -> Reals:
     powers = np.exp(logits - logits.max(axis=0))
     shares = powers[:64] / _summed(np.moveaxis(powers, 0, -1))
     _, h, w = shares.shape
-    return shares.reshape(_CELL, _CELL, h, w).transpose(2, 0, 3, 1).reshape(_CELL * h, _CELL * w)
+    pixels: Reals = shares.reshape(_CELL, _CELL, h, w).transpose(2, 0, 3, 1).reshape(_CELL * h, _CELL * w)
+    return pixels
 
 
 def _peaks(likely: Reals, threshold: float) -> npt.NDArray[np.int64]:
@@ -123,4 +124,5 @@ def _between(cells: npt.NDArray[np.float32], places: npt.NDArray[np.int64]) -> R
     far_x, far_y = np.minimum(x + 1, w - 1), np.minimum(y + 1, h - 1)
     above = rows[y, x] * (1 - right) + rows[y, far_x] * right
     below = rows[far_y, x] * (1 - right) + rows[far_y, far_x] * right
-    return above * (1 - down) + below * down
+    values: Reals = above * (1 - down) + below * down
+    return values

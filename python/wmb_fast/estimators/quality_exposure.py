@@ -56,7 +56,7 @@ class Exposure:
         step = (int((across * across).sum()) + int((down * down).sum())) / (across.size + down.size)
         sharpness = min(1.0, float(np.sqrt(step / (2 * variance))) / self._set["sharp"])
         fair = int(((grey >= self._set["black"]) & (grey <= self._set["white"])).sum()) / n
-        return 100.0 * sharpness * fair
+        return float(100.0 * sharpness * fair)
 
 
 class RatedFrames:

@@ -69,7 +69,7 @@ def verify(
     said = _document(where)
     given, plan = sources.read(where) if not paths else (list(paths), said["options"]["plan"])
     options = said["options"]
-    shard = tuple(map(int, options["shard"].split("/"))) if options["shard"] else None
+    i, _, n = (options["shard"] or "").partition("/")
     recorded = folder.read_scorecards([where])
     with tempfile.TemporaryDirectory(prefix="wmb-fast-verify-") as fresh:
         again = score(
@@ -81,7 +81,7 @@ def verify(
             compat=options["compat"],
             require_official=options["require_official"],
             jobs=jobs,
-            shard=shard,  # type: ignore[arg-type] - two numbers
+            shard=(int(i), int(n)) if n else None,
             engine=options["engine"],
             estimators=options["estimators"],
             device=options["device"],

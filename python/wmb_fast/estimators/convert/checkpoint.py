@@ -21,7 +21,7 @@ from ..._walls.errors import FileFormatError
 
 Tensors = dict[str, npt.NDArray[Any]]
 
-_STORAGES = {
+_STORAGES: dict[str, np.dtype[Any]] = {
     "FloatStorage": np.dtype("<f4"),
     "DoubleStorage": np.dtype("<f8"),
     "HalfStorage": np.dtype("<f2"),

@@ -19,7 +19,11 @@ from ..._walls.errors import FileFormatError
 from .checkpoint import Tensors
 from .graph import Graph
 
-_STORED = {"float16": np.dtype("<f2"), "float32": np.dtype("<f4"), "int32": np.dtype("<i4")}
+_STORED: dict[str, np.dtype[Any]] = {
+    "float16": np.dtype("<f2"),
+    "float32": np.dtype("<f4"),
+    "int32": np.dtype("<i4"),
+}
 _LAST, _SECOND = [0, 2, 3, 1], [0, 3, 1, 2]  # permutations that put the channels there
 _SAME_NAME = {"AddV2": "Add", "Add": "Add", "Sub": "Sub", "Mul": "Mul", "Maximum": "Max", "Minimum": "Min"}
 
