@@ -123,7 +123,7 @@ Refused rpe(const Tracks<T>& tracks, const Items& items, const RpeOptions& optio
     prepare(tracks, items, item, options, p, refused);
     refusals.add(refused);
     const Problem& q = p.problem;
-    double sse = trajectory_kernels().distances(q.x, q.y, q.n, q.n_fit, 0, q.residual, nullptr);
+    double sse = trajectory_kernels().distances(q.x, q.y, q.n, q.n_fit, 0, q.residual, nullptr, nullptr);
     write_fit(q, sse, out.fits + kFitRow * item);
     out.deviation[item] = p.checked.check.deviation;
     errors_of_item(p, item, options, out, scratch);

@@ -81,7 +81,9 @@ void fit_origin(const Tracks<T>& tracks, Problem& problem);
 
 void write_fit(const Problem& problem, double sse, double* row);
 
-// Statistics of the numbers that are not NaN.
+// Statistics of n numbers, none NaN, whose sums are known; and of those that are not NaN.
+void summarise(const double* errors, std::size_t n, const ErrorSums& sums, std::vector<double>& scratch,
+               double* row);
 void summarise(const double* errors, std::size_t n, std::vector<double>& scratch, double* row);
 
 // Which poses of a trajectory can be used.
