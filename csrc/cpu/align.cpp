@@ -154,7 +154,7 @@ Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitO
     for (std::size_t i = 0; i < count; ++i) {
       std::size_t item = first + i, n = items.size(item);
       if (is_pose) {
-        check_item(tracks, items, item, checked[i], refused);
+        check_item(tracks, items, item, checked[i], refused, &problems[i]);
         collect(checked[i].tracks, checked[i].mask(), n, options.n_fit, problems[i]);
       } else {
         checked[i].tracks = tracks_of(tracks, items, item);
@@ -243,7 +243,7 @@ Refused ape(const Tracks<T>& tracks, const Items& items, const FitOptions& optio
     Refused refused;
     for (std::size_t i = 0; i < count; ++i) {
       std::size_t item = first + i, n = items.size(item);
-      if (is_pose) check_item(tracks, items, item, checked[i], refused);
+      if (is_pose) check_item(tracks, items, item, checked[i], refused, &problems[i]);
       const std::uint8_t* mask = is_pose ? checked[i].mask() : mask_of(items, item);
       collect(tracks_of(tracks, items, item), mask, n, options.n_fit, problems[i]);
     }

@@ -60,6 +60,7 @@ struct Problem {
   bool whole = true;                // no point was left out
   std::vector<std::int64_t> index;  // else: where in the item each point was
   std::vector<double> held_x, held_y;
+  bool holds_all = false;  // held_x and held_y are the item's points already
   Moments moments = {};
   Spread spread = {};
   Sim3 fit = {};
@@ -101,8 +102,10 @@ struct Refused {
   std::int64_t est = -1, ref = -1;
 };
 
+// Where every pose can be used, their positions are gathered on the way; `gathered` may be null.
 template <typename T>
-PoseCheck check_poses(const Tracks<T>& tracks, const Items& items, std::size_t item, Refused& refused);
+PoseCheck check_poses(const Tracks<T>& tracks, const Items& items, std::size_t item, Refused& refused,
+                      Problem* gathered);
 
 // The poses of one item in float64, those off SO(3) replaced by the nearest rotation.
 template <typename T>

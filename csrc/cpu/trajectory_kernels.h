@@ -62,6 +62,11 @@ struct TrajectoryKernels {
   void (*count_below)(const double* e, std::size_t n, const double (&pivots)[kPivots],
                       std::size_t (&counts)[kPivots]);
   std::size_t (*keep_between)(const double* e, std::size_t n, double low, double high, double* out);
+  // Whether n poses are finite, with a last row of 0 0 0 1 and within kRefuseAbove of a rotation; `deviation` is
+  // then the largest max |R'R - I|. False also where it cannot tell. Their positions go to `points`, if that
+  // is not null.
+  bool (*all_usable)(const double* poses, std::size_t n, double* points, double& deviation);
+  bool (*all_usable_f32)(const float* poses, std::size_t n, double* points, double& deviation);
   // max |R'R - I| of n poses; NaN where an entry is not finite, -1 where the determinant is negative, -2
   // where the last row is not 0 0 0 1.
   void (*deviations)(const double* poses, std::size_t n, double* out);

@@ -11,6 +11,7 @@ namespace {
 // How many numbers ahead a pass over memory asks for: beyond the page, where the hardware's own look-ahead
 // ends.
 constexpr std::size_t kAhead = 768;
+constexpr std::size_t kPosesAhead = 16 * 16;
 constexpr std::size_t kFour = 3 * kLanes;  // numbers of four points
 
 struct PointLanes {
@@ -277,9 +278,58 @@ void step_errors(const PosePairs<T>& poses, const std::int64_t* pairs, std::size
   }
 }
 
+// Squared, how far a last row may be off 0 0 0 1.
+constexpr double kLooseLastRow = 1e-12;
+
+inline Lanes squared_off_last_row(const Lanes (&last)[4]) {
+  const Lanes corner = last[3] - Lanes(1.0);
+  return last[0] * last[0] + last[1] * last[1] + last[2] * last[2] + corner * corner;
+}
+
+// Asks for four poses that will be read before long.
+template <typename T>
+inline void fetch_poses(const T* at) {
+  constexpr std::size_t kLine = 64 / sizeof(T);
+  for (std::size_t i = 0; i < 16 * kLanes; i += kLine) __builtin_prefetch(at + i, 0, 2);
+}
+
+template <typename T>
+bool all_usable(const T* poses, std::size_t n, double* points, double& deviation) {
+  Lanes worst(0.0), least_determinant(1.0), off(0.0);
+  Doubles everything = {0, 0, 0, 0};
+  for (std::size_t k = 0; k < n; k += kLanes) {
+    const T* at[kLanes];
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      at[lane] = poses + 16 * (k + lane < n ? k + lane : n - 1);
+    fetch_poses(poses + 16 * k + kPosesAhead);
+    Lanes last[4];
+    transpose4(load4(at[0] + 12), load4(at[1] + 12), load4(at[2] + 12), load4(at[3] + 12), last);
+    const Pose<Lanes> p = load_poses(at[0], at[1], at[2], at[3]);
+    worst = larger(orthogonality_deviation(p.r), worst);
+    const Lanes determinant = dot(cross(row(p.r, 0), row(p.r, 1)), row(p.r, 2));
+    least_determinant = select(determinant < least_determinant, determinant, least_determinant);
+    off = off + squared_off_last_row(last);
+    Doubles sum = p.p.x.v + p.p.y.v + p.p.z.v + off.v;
+    for (int i = 0; i < 9; ++i) sum += p.r.m[i].v;
+    everything += sum;
+    if (points == nullptr) continue;
+    for (std::size_t lane = 0; lane < kLanes && k + lane < n; ++lane)
+      for (std::size_t i = 0; i < 3; ++i) points[3 * (k + lane) + i] = static_cast<double>(at[lane][4 * i + 3]);
+  }
+  // A sum that is finite has finite terms; one that is not, of terms too large to add, is looked at again.
+  const Lanes finite = Lanes(everything) - Lanes(everything);
+  deviation = 0.0;
+  bool good = true;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    deviation = worst.v[lane] > deviation ? worst.v[lane] : deviation;
+    good &= finite.v[lane] == 0.0 && least_determinant.v[lane] >= 0.0 && off.v[lane] <= kLooseLastRow;
+  }
+  return good && deviation <= kRefuseAbove;
+}
+
 template <typename T>
 void deviations(const T* poses, std::size_t n, double* out) {
-  const Lanes zero(0.0), one(1.0), loose(1e-12);
+  const Lanes zero(0.0), loose(kLooseLastRow);
   for (std::size_t k = 0; k < n; k += kLanes) {
     const T* at[kLanes];
     for (std::size_t lane = 0; lane < kLanes; ++lane)
@@ -290,9 +340,7 @@ void deviations(const T* poses, std::size_t n, double* out) {
     const Vec3<Lanes> first = row(p.r, 0), second = row(p.r, 1), third = row(p.r, 2);
     Lanes deviation = orthogonality_deviation(p.r);
     deviation = select(dot(cross(first, second), third) < zero, Lanes(-1.0), deviation);
-    const Lanes corner = last[3] - one;
-    const Lanes off = last[0] * last[0] + last[1] * last[1] + last[2] * last[2] + corner * corner;
-    deviation = select(off > loose, Lanes(-2.0), deviation);
+    deviation = select(squared_off_last_row(last) > loose, Lanes(-2.0), deviation);
     // x - x is zero or NaN.
     Lanes finite = (p.p.x - p.p.x) + (p.p.y - p.p.y) + (p.p.z - p.p.z);
     for (int i = 0; i < 9; ++i) finite = finite + (p.r.m[i] - p.r.m[i]);
@@ -314,6 +362,8 @@ extern const TrajectoryKernels WMB_TRAJECTORY_TABLE = {
     sums,
     count_below,
     keep_between,
+    all_usable<double>,
+    all_usable<float>,
     deviations<double>,
     deviations<float>,
 };
