@@ -92,12 +92,20 @@ struct Extent {
   double size[isa::kRowStep] = {};
   double zero[isa::kRowStep] = {};  // x - x: NaN where x is not finite
 
-  void add(const double* x) {
-    for (std::int64_t lane = 0; lane < isa::kRowStep; ++lane) {
-      const double magnitude = std::fabs(x[lane]);
-      size[lane] = magnitude > size[lane] ? magnitude : size[lane];
-      zero[lane] += x[lane] - x[lane];
+  // n is a multiple of kRowStep.
+  void add_row(const double* x, std::int64_t n) {
+    double s[isa::kRowStep], z[isa::kRowStep];
+    std::copy_n(size, isa::kRowStep, s);
+    std::copy_n(zero, isa::kRowStep, z);
+    for (std::int64_t j = 0; j < n; j += isa::kRowStep) {
+      for (std::int64_t lane = 0; lane < isa::kRowStep; ++lane) {
+        const double magnitude = std::fabs(x[j + lane]);
+        s[lane] = magnitude > s[lane] ? magnitude : s[lane];
+        z[lane] += x[j + lane] - x[j + lane];
+      }
     }
+    std::copy_n(s, isa::kRowStep, size);
+    std::copy_n(z, isa::kRowStep, zero);
   }
   double largest() const { return *std::max_element(size, size + isa::kRowStep); }
   bool all_finite() const {
@@ -105,9 +113,28 @@ struct Extent {
   }
 };
 
+// Costs that the solvers can read where they lie: float64, finite, and not too large. Null where they cannot.
+const double* as_they_are(const double* cost, std::int64_t rows, std::int64_t cols, std::int64_t stride,
+                          const AssignOptions& options, double& largest) {
+  if (options.maximize || stride != cols) return nullptr;
+  Extent extent;
+  for (std::int64_t i = 0; i < rows; ++i) extent.add_row(cost + i * cols, cols);
+  if (!extent.all_finite() || extent.largest() > kHuge || std::fabs(options.null_cost) > kHuge) return nullptr;
+  largest = extent.largest();
+  return cost;
+}
+const double* as_they_are(const float*, std::int64_t, std::int64_t, std::int64_t, const AssignOptions&,
+                          double&) {
+  return nullptr;
+}
+
 template <typename T>
 Prepared prepare(const T* cost, std::int64_t rows, std::int64_t cols, std::int64_t stride,
                  const AssignOptions& options, Memory& memory) {
+  const double null = options.may_be_alone ? std::fabs(options.null_cost) : 0.0;
+  double found = 0.0;
+  if (const double* here = as_they_are(cost, rows, cols, stride, options, found))
+    return {{rows, cols, stride, here, kInfinity}, options.null_cost, std::max(null, found), false};
   double* copy = memory.doubles(static_cast<std::size_t>(rows * stride));
   const double sign = options.maximize ? -1.0 : 1.0;
   Extent extent;
@@ -116,10 +143,10 @@ Prepared prepare(const T* cost, std::int64_t rows, std::int64_t cols, std::int64
     double* to = copy + i * stride;
     for (std::int64_t j = 0; j < cols; ++j) to[j] = sign * static_cast<double>(from[j]);
     for (std::int64_t j = cols; j < stride; ++j) to[j] = 0;
-    for (std::int64_t j = 0; j < stride; j += isa::kRowStep) extent.add(to + j);
+    extent.add_row(to, stride);
     for (std::int64_t j = cols; j < stride; ++j) to[j] = kInfinity;
   }
-  double largest = options.may_be_alone ? std::fabs(options.null_cost) : 0.0;
+  double largest = null;
   const bool all_finite = extent.all_finite();
   if (all_finite) largest = std::max(largest, extent.largest());
   bool has_nan = false;
