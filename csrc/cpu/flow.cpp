@@ -8,8 +8,9 @@
 
 #include "core/flow.h"
 #include "core/reason.h"
+#include "core/percentile.h"
+#include "cpu/order_statistics.h"
 #include "cpu/parallel.h"
-#include "cpu/percentile.h"
 
 namespace wmb {
 namespace {
@@ -54,16 +55,40 @@ void flow_channels(const T* flow, std::size_t n_fields, std::size_t height, std:
 
 namespace {
 
+// Where a normal distribution has its percentiles 5 and 95, and to either side of that.
+constexpr double kLowPivots[kPivots] = {-1.8, -1.65, -1.4}, kHighPivots[kPivots] = {1.4, 1.65, 1.8};
+
+double percentile_of(const std::vector<double>& values, const ErrorSums& sums, double percent,
+                     const double (&pivots)[kPivots], std::vector<double>& scratch) {
+  const PercentilePlace place = percentile_place(values.size(), percent);
+  const RankPair at{place.below, std::min(place.below + 1, values.size() - 1)};
+  const auto [low, high] = neighbours(values.data(), values.size(), sums, at, pivots, scratch);
+  return percentile_between(low, high, place.fraction);
+}
+
+// Whether every number is finite: x - x is zero or NaN.
+template <typename T>
+bool all_finite(const T* x, std::size_t n) {
+  constexpr std::size_t kLanes = 8;
+  T zero[kLanes] = {};
+  std::size_t k = 0;
+  for (; k + kLanes <= n; k += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) zero[lane] += x[k + lane] - x[k + lane];
+  for (; k < n; ++k) zero[0] += x[k] - x[k];
+  return std::all_of(zero, zero + kLanes, [](T z) { return z == 0; });
+}
+
 template <typename T>
 Reason split_one(const T* u, const T* inverse_depth, std::size_t n, ParallaxLine& line, double& spread) {
   if (n == 0) return Reason::no_samples;
-  std::vector<double> depths(inverse_depth, inverse_depth + n);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!std::isfinite(depths[i]) || !std::isfinite(u[i])) return Reason::value_not_finite;
-  }
+  if (!all_finite(u, n) || !all_finite(inverse_depth, n)) return Reason::value_not_finite;
   line = parallax_line(u, inverse_depth, n);
-  const double high = percentile(depths, 95);
-  spread = high - percentile(depths, 5);
+  const std::vector<double> depths(inverse_depth, inverse_depth + n);
+  std::vector<double> scratch;
+  ErrorSums sums;
+  trajectory_kernels().sums(depths.data(), n, sums);
+  spread = percentile_of(depths, sums, 95, kHighPivots, scratch);
+  spread -= percentile_of(depths, sums, 5, kLowPivots, scratch);
   return Reason::ok;
 }
 
