@@ -66,23 +66,20 @@ double percentile_of(const std::vector<double>& values, const ErrorSums& sums, d
   return percentile_between(low, high, place.fraction);
 }
 
-// Whether every number is finite: x - x is zero or NaN.
 template <typename T>
 bool all_finite(const T* x, std::size_t n) {
-  constexpr std::size_t kLanes = 8;
-  T zero[kLanes] = {};
-  std::size_t k = 0;
-  for (; k + kLanes <= n; k += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane) zero[lane] += x[k + lane] - x[k + lane];
-  for (; k < n; ++k) zero[0] += x[k] - x[k];
-  return std::all_of(zero, zero + kLanes, [](T z) { return z == 0; });
+  return std::all_of(x, x + n, [](T value) { return std::isfinite(value); });
 }
 
 template <typename T>
 Reason split_one(const T* u, const T* inverse_depth, std::size_t n, ParallaxLine& line, double& spread) {
   if (n == 0) return Reason::no_samples;
-  if (!all_finite(u, n) || !all_finite(inverse_depth, n)) return Reason::value_not_finite;
-  line = parallax_line(u, inverse_depth, n);
+  const ParallaxLine found = parallax_line(u, inverse_depth, n);
+  // A number that is not finite shows in the line; so do numbers too large to add, hence the second look.
+  if (!std::isfinite(found.slope) || !std::isfinite(found.intercept)) {
+    if (!all_finite(u, n) || !all_finite(inverse_depth, n)) return Reason::value_not_finite;
+  }
+  line = found;
   const std::vector<double> depths(inverse_depth, inverse_depth + n);
   std::vector<double> scratch;
   ErrorSums sums;
