@@ -190,9 +190,10 @@ def test_paths_without_a_video_are_a_wrong_call(score, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    "call", ["score {} --protocol worldmark --out", "world WS --out", "demo --out", "board", "score"]
-)
+EMPTY = ["score {} --protocol worldmark --out", "world WS --out", "demo --out", "board", "score"]
+
+
+@pytest.mark.parametrize("call", EMPTY)
 def test_an_empty_name_is_not_the_current_folder(wmb, good, tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
     code, _, err = wmb(*(part.format(good) for part in call.split()), "")
@@ -346,7 +347,7 @@ def test_a_world_is_rendered_with_faults_and_can_be_scored(wmb, score, tmp_path)
         (["worldmark/06", "--fault", "stall=7"], "stall must be above 0"),
         (
             ["worldmark/06", "--fault", "stall=0.2", "--fault", "stall"],
-            "fault must be given once each, got stall twice",
+            "fault must be given once each, got stall",
         ),
         (["nosuch-plan"], "nosuch-plan"),
         (["worldmark/06", "--size", "large"], "size must be WIDTHxHEIGHT"),

@@ -282,8 +282,8 @@ def test_coarse_time_bases_keep_the_rate(tmp_path: Path, ending: str, codec: str
     ],
 )
 def test_numbers_missing_from_a_folder_are_noted(tmp_path: Path, numbers: tuple[int, ...], says: str) -> None:
-    for number in numbers:
-        png(tmp_path / f"f{number}.png", numbered(1)[0])
+    for k in numbers:
+        png(tmp_path / f"f{k}.png", numbered(1)[0])
     told = [note for note in open_video(tmp_path, fps=8).notes if "no frames between" in note]
     assert len(told) == (1 if says else 0)
     assert says in "".join(told)
