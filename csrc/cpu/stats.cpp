@@ -158,7 +158,7 @@ void fisher_mean(const double* rhos, const double* weights, std::size_t n_items,
 }
 
 void pairwise_agreement(const double* metric, const double* votes, std::size_t n_items, std::size_t n,
-                        std::size_t n_voters, AgreementOut out) {
+                        std::size_t n_voters, VotesOut out) {
   auto item = [&](std::size_t k) {
     std::int64_t agree = 0, decisive = 0, tie = 0, split = 0, missing = 0;
     for (std::size_t i = k * n; i < (k + 1) * n; ++i) {

@@ -25,7 +25,15 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Out = Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")]
+
+def _path(text: str) -> Path:
+    """A path that was named: an empty name would be the current folder."""
+    if not text:
+        raise typer.BadParameter("must be a path, got ''")
+    return Path(text)
+
+
+Out = Annotated[Path, typer.Option("--out", "-o", parser=_path, metavar="PATH", help="The folder to write.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -38,7 +46,10 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
 
 @app.command()
 def score(
-    paths: Annotated[list[Path], typer.Argument(help="Videos, folders of videos or of frames, or manifests.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(parser=_path, metavar="PATH...", help="Videos, folders of videos or of frames, or manifests."),
+    ],
     protocol: Annotated[list[str], typer.Option(help="Protocols, separated by commas: worldmark.")],
     plan: Annotated[
         str | None, typer.Option(help="A plan file, or a plan's name; overrides what the files say.")
@@ -53,7 +64,10 @@ def score(
     jobs: Annotated[
         int | None, typer.Option(help="Rollouts at a time; changes no result.  [default: all cores]")
     ] = None,
-    cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.  [default: ~/.cache/wmb-fast]")] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(parser=_path, metavar="PATH", help="Where evidence is kept.  [default: ~/.cache/wmb-fast]"),
+    ] = None,
 ) -> int:
     """Score rollouts, and write scorecard.jsonl, board.json, board.md and run.json."""
     screen = Screen()
@@ -87,7 +101,7 @@ def _shard(text: str | None) -> tuple[int, int] | None:
 
 @app.command("board")
 def board_(
-    out: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    out: Annotated[list[Path], typer.Argument(parser=_path, metavar="PATH...", help="Run folders.")],
     compare: Annotated[tuple[str, str] | None, typer.Option(help="Two models, paired on the cases both have.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")] = False,
 ) -> int:
@@ -118,7 +132,7 @@ _FAULT_HELP = (
 @app.command()
 def world(
     plan: Annotated[str, typer.Argument(help="A plan's name, for example worldmark/06, or a plan file.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
+    out: Out,
     fault: Annotated[list[str] | None, typer.Option(help=_FAULT_HELP)] = None,
     seed: Annotated[int, typer.Option(help="Another seed is another room.")] = 0,
     fps: Annotated[float, typer.Option(help="Frames a second.")] = 16.0,
@@ -136,10 +150,12 @@ def world(
 def _faults(texts: list[str]) -> dict[str, float]:
     from .world import FAULTS
 
-    faults = {}
+    faults: dict[str, float] = {}
     for text in texts:
         name, equals, strength = text.partition("=")
         one_of("world", "fault", name, FAULTS)
+        if name in faults:
+            raise bad_value("world", "fault", "be given once each", f"{name} twice")
         try:
             faults[name] = float(strength) if equals else FAULTS[name].default
         except ValueError:
@@ -157,7 +173,9 @@ def _size(text: str) -> tuple[int, int]:
 @app.command()
 def doctor(
     check: Annotated[bool, typer.Option("--check", help="Also test the parts against known answers.")] = False,
-    cache: Annotated[Path | None, typer.Option(help="The cache folder to look at.")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(parser=_path, metavar="PATH", help="The cache folder to look at.")
+    ] = None,
 ) -> int:
     """Say what this installation has, and whether it works."""
     from . import doctor as examine

@@ -104,7 +104,7 @@ def run(folder: Path) -> Iterator[dict[str, Any]]:
     known = adapters()
     for path in paths:
         try:
-            document = json.loads(path.read_text())
+            document = json.loads(path.read_text(encoding="utf-8-sig"))
             if document.get("schema") != SCHEMA:
                 raise ValueError(f"schema must be {SCHEMA}, got {document.get('schema')!r}")
             file, cases = document["id"], document["cases"]

@@ -21,7 +21,9 @@ def _distances(a: Array, b: Array, metric: str) -> Array:
     x, y = (directions(a), directions(b)) if metric == "cosine" else (np.float64(a), np.float64(b))
     x = np.where(np.isfinite(x).all(axis=1, keepdims=True), x, np.nan)
     y = np.where(np.isfinite(y).all(axis=1, keepdims=True), y, np.nan)
-    return np.asarray(np.sqrt(np.sum((x[:, None] - y[None]) ** 2, axis=2)))
+    size = max(np.max(np.abs(rows), where=np.isfinite(rows), initial=0.0) for rows in (x, y))
+    unit = 2.0 ** np.clip(np.floor(np.log2(size)), -1000, 1000) if size else 1.0  # squares stay within float64
+    return np.asarray(unit * np.sqrt(np.sum((x[:, None] / unit - y[None] / unit) ** 2, axis=2)))
 
 
 def _lowest(values: Array, axis: int) -> Array:

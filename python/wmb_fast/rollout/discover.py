@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
-from .._walls.errors import FileFormatError, bad_value
+from .._walls.errors import bad_value
 from .decode import IMAGES
 from .manifest import TABLE, WHO, Entry, is_manifest, read_manifest, table_beside
 from .plan import Plan
@@ -64,7 +64,8 @@ def find_rollouts(
     Raises:
         ArgumentError: No path, one that does not exist, a folder without videos, videos of which not one has a plan,
             two rollouts with one id, an unknown plan.
-        FileFormatError: A manifest, table or plan file with something wrong in it.
+        FileFormatError: A manifest, table or plan file with something wrong in it. A video that one lists and that is
+            not there is a rollout like the others, and fails when it is opened.
 
     Example:
         >>> import tempfile
@@ -75,9 +76,10 @@ def find_rollouts(
         >>> found.id, found.model, found.case, found.plan.name
         ('lyra-2/016_014', 'lyra-2', '016_014', 'worldmark/14')
     """
-    given = [Path(p) for p in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
-    if not given:
-        raise bad_value(WHO, "paths", "name at least one video, folder or manifest", "none")
+    texts = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not texts or not all(map(os.fspath, texts)):  # an empty name would be the current folder
+        raise bad_value(WHO, "paths", "name at least one video, folder or manifest", repr("") if texts else "none")
+    given = [Path(p) for p in texts]
     override = plan_of(plan) if isinstance(plan, str) else plan
     found: dict[Path, Rollout] = {}
     for path in given:
@@ -113,9 +115,9 @@ def _below(path: Path) -> list[Rollout]:
         entries = read_manifest(path)
         if not entries:
             raise bad_value(WHO, "paths", "list rollouts", f"an empty manifest {path}")
-        return [_from_entry(entry, _whole(path).parent.parent, path) for entry in entries]
+        return [_from_entry(entry, _whole(path).parent.parent) for entry in entries]
     above, rows = _whole(path).parent.parent, table_beside([path])
-    return [_from_entry(rows[path], above, path) if path in rows else _from_file(path, above)]
+    return [_from_entry(rows[path], above) if path in rows else _from_file(path, above)]
 
 
 def _in_folder(root: Path) -> Iterator[Rollout]:
@@ -131,9 +133,9 @@ def _in_folder(root: Path) -> Iterator[Rollout]:
         videos = [path for path in seen if path.suffix.lower() in VIDEOS]
         rows = table_beside(videos)
         for told_by in (path for path in seen if path.stem == "manifest" and is_manifest(path)):
-            yield from (_from_entry(entry, above, told_by) for entry in read_manifest(told_by))
+            yield from (_from_entry(entry, above) for entry in read_manifest(told_by))
         for path in videos:
-            yield _from_entry(rows[path], above, path) if path in rows else _from_file(path, above)
+            yield _from_entry(rows[path], above) if path in rows else _from_file(path, above)
         if not videos and any(path.suffix.lower() in IMAGES for path in seen):
             yield _from_file(folder, above.parent if folder == root else above)
 
@@ -166,9 +168,8 @@ def _folder_as_model(identity: Path) -> str | None:
     return identity.parts[1] if len(identity.parts) > 2 else None
 
 
-def _from_entry(entry: Entry, above: Path, told_by: Path) -> Rollout:
-    if not os.path.exists(entry.video):
-        raise FileFormatError(f"{WHO}: video must exist, got {entry.video}: {told_by}")
+def _from_entry(entry: Entry, above: Path) -> Rollout:
+    """A row's rollout. That its video is not there is found when it is opened: the others are none the worse for it."""
     video, above = Path(_legible(str(_whole(entry.video)))), Path(_legible(str(above)))
     below = video.relative_to(above) if video.is_relative_to(above) else Path(video.name)
     identity = entry.identity or (below if entry.video.is_dir() else below.with_suffix("")).as_posix()

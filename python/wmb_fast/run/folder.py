@@ -39,7 +39,7 @@ def read_scorecards(folders: Sequence[Path]) -> list[Score]:
 
 def _record(line: bytes, where: str) -> Score:
     try:
-        return Score.from_json(line.decode())
+        return Score.from_json(line.decode("utf-8-sig"))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise FileFormatError(f"board: the scorecard must hold one record a line, got {where}: {error}") from None
 
