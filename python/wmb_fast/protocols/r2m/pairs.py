@@ -80,8 +80,9 @@ def sample_pairs(
 ) -> Pairs:
     """Finds the revisits of a trajectory, and draws the pairs that a video of it is judged by.
 
-    Only frames that both the video and the trajectory (without its static tail) have are used; a revisit must be
-    ``int(least_gap_share * frames)`` frames away; of more than ``most`` a sample is drawn.
+    Only frames that both the video and the trajectory (without its static tail) have are used: as published as many as
+    there are poses, by default up to the last frame that has one, which differs where frames lack theirs. A revisit
+    must be ``int(least_gap_share * frames)`` frames away; of more than ``most`` a sample is drawn.
 
     Args:
         trajectory: What was commanded.
@@ -105,7 +106,8 @@ def sample_pairs(
         (16, 5, 20, [0, 2])
     """
     found = detect_revisits(trajectory, degrees=degrees, metres=metres, compat=compat)
-    n = min(n_video, found.n_poses)
+    reached = found.n_poses if compat or not found.n_poses else int(trajectory.frames[found.n_poses - 1]) + 1
+    n = min(n_video, reached)
     gaps = found.pairs[:, 1] - found.pairs[:, 0]
     kept = found.pairs[(found.pairs[:, 1] < n) & (gaps >= int(least_gap_share * n))]
     none = np.empty((0, 2), dtype=np.int64)
@@ -306,9 +308,7 @@ def baseline_pairs(
     return Drawn(_array(pairs), stats)
 
 
-def _relaxed(
-    draws: _Draws, valid: Sequence[Pair], tolerance: int, pairs: list[Pair], errors: list[int]
-) -> None:
+def _relaxed(draws: _Draws, valid: Sequence[Pair], tolerance: int, pairs: list[Pair], errors: list[int]) -> None:
     """Adds pairs until there are twenty, every one that is drawn."""
     for i, j in valid:
         if len(pairs) >= FEWEST_BASELINES:
@@ -378,7 +378,7 @@ def short_pairs(
     shortest = max(1, shortest)
     highest = max(shortest, max(6, int(0.02 * n_frames)) if longest is None else longest)
     there = set(trajectory.frames.tolist())
-    starts = [f for f in sorted(there) if 0 <= f and f + shortest < n_frames]
+    starts = [f for f in sorted(there) if f >= 0 and f + shortest < n_frames]
     rng = random.Random(seed)
     pairs: list[Pair] = []
     k = min(count, len(starts))

@@ -63,6 +63,10 @@ class Trajectory:
         """The first ``n`` poses."""
         return Trajectory(*(getattr(self, name)[:n] for name in self.__dataclass_fields__))
 
+    def where(self, kept: npt.NDArray[np.bool_]) -> Trajectory:
+        """The poses that are kept."""
+        return Trajectory(*(getattr(self, name)[kept] for name in self.__dataclass_fields__))
+
     @property
     def finite(self) -> npt.NDArray[np.bool_]:
         """Which poses are finite."""
