@@ -103,7 +103,7 @@ def sample_pairs(
         >>> poses[:, 2, 3] = 0.05 * np.minimum(np.arange(41), 40 - np.arange(41))  # out and back
         >>> drawn = sample_pairs(trajectory_of(poses), 41)
         >>> len(drawn.revisit), len(drawn.baseline), len(drawn.short), drawn.short[0].tolist()
-        (16, 5, 20, [0, 2])
+        (17, 4, 20, [0, 2])
     """
     found = detect_revisits(trajectory, degrees=degrees, metres=metres, compat=compat)
     reached = found.n_poses if compat or not found.n_poses else int(trajectory.frames[found.n_poses - 1]) + 1
