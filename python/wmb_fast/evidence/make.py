@@ -218,7 +218,8 @@ class _Desk:
 
     def _begun(self, channel: str, items: Items) -> _Job | None:
         if channel in self._channels and self._channels[channel].maker.tier == "external":
-            lacking = sorted(set(items or range(self._known["n_frames"])) - set(self._covered[channel] or ()))
+            have = set(self._covered[channel] or ())
+            lacking = [frame for frame in items or range(self._known["n_frames"]) if frame not in have]
             del self._channels[channel], self._covered[channel]
             self._missing[channel] = f"the external {channel} lack {len(lacking)} frames, the first is {lacking[0]}"
             return None

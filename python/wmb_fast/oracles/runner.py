@@ -76,14 +76,8 @@ def adapters() -> dict[str, Adapter]:
     """Vector file id (``group/name``) to the function that runs one of its cases."""
     from . import evo, libs, libs_stats, opis, r2m, worldmark
 
-    return {
-        **evo.ADAPTERS,
-        **libs.ADAPTERS,
-        **libs_stats.ADAPTERS,
-        **opis.ADAPTERS,
-        **r2m.ADAPTERS,
-        **worldmark.ADAPTERS,
-    }
+    families = (evo, libs, libs_stats, opis, r2m, worldmark)
+    return {name: adapter for family in families for name, adapter in family.ADAPTERS.items()}
 
 
 # Groups whose protocol or op this version does not have: reported as skipped, by name.

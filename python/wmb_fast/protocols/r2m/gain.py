@@ -236,8 +236,10 @@ def _balanced(templates: Mapping[str, Mapping[str, Gain]]) -> dict[str, Gain]:
     for name in dict.fromkeys(name for gains in templates.values() for name in gains):
         there = [gains[name] for gains in templates.values() if name in gains and not math.isnan(gains[name].nmr)]
         dropped = sum(gains[name].n_dropped for gains in templates.values() if name in gains)
-        means = [_mean([getattr(gain, part) for gain in there]) if there else math.nan for part in ("mg", "dr", "nmr")]
-        found[name] = Gain(sum(gain.n for gain in there), *means, dropped)
+        mg, dr, nmr = (
+            _mean([getattr(gain, part) for gain in there]) if there else math.nan for part in ("mg", "dr", "nmr")
+        )
+        found[name] = Gain(sum(gain.n for gain in there), mg, dr, nmr, dropped)
     return found
 
 

@@ -126,8 +126,12 @@ def _by_metric(means: Sequence[Mapping[str, Means]]) -> dict[str, Split]:
 def blurred(pictures: Pictures) -> Pictures:
     """Means over 5x5 pixels, edges repeated."""
     padded = np.pad(pictures, ((0, 0), (2, 2), (2, 2), (0, 0)), mode="edge").astype(np.uint16)
-    rows = sum(padded[:, k : k + pictures.shape[1]] for k in range(5))
-    total = sum(rows[:, :, k : k + pictures.shape[2]] for k in range(5))
+    rows = np.zeros_like(padded[:, 4:])
+    for k in range(5):
+        rows += padded[:, k : k + pictures.shape[1]]
+    total = np.zeros_like(rows[:, :, 4:])
+    for k in range(5):
+        total += rows[:, :, k : k + pictures.shape[2]]
     return np.asarray((total + 12) // 25, dtype=np.uint8)
 
 

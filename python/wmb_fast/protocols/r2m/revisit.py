@@ -70,7 +70,7 @@ class Trajectory:
     @property
     def finite(self) -> npt.NDArray[np.bool_]:
         """Which poses are finite."""
-        return np.isfinite(self.place).all(axis=1) & np.isfinite(self.rotation).all(axis=(1, 2))
+        return np.asarray(np.isfinite(self.place).all(axis=1) & np.isfinite(self.rotation).all(axis=(1, 2)))
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _lengths(moves: Real) -> Real:
 def _trace_angles(rotation: Real) -> Real:
     """Angles between neighbours out of the trace of R_a^T R_b, in degrees: as published."""
     trace = np.einsum("nij,nij->n", rotation[:-1], rotation[1:])
-    return np.degrees(np.arccos(np.clip((trace - 1.0) / 2.0, -1.0, 1.0)))
+    return np.asarray(np.degrees(np.arccos(np.clip((trace - 1.0) / 2.0, -1.0, 1.0))))
 
 
 def _angles(rotation: Real) -> Real:

@@ -98,7 +98,7 @@ class _Measure:
 
 def _records(rollout: Rollout) -> list[Score]:
     measures = {metric.name: _measure(rollout, metric) for metric in _metrics(rollout.compat)}
-    channels = {metric.name: (metric.channel,) for metric in _metrics(rollout.compat)}
+    channels: dict[str, tuple[str, ...]] = {metric.name: (metric.channel,) for metric in _metrics(rollout.compat)}
     channels[OVERALL] = tuple(dict.fromkeys(m.channel for m in METRICS.values() if measures[m.name].value is not None))
     measures[OVERALL] = _overall(rollout, measures)
     return [_record(rollout, name, measure, channels[name]) for name, measure in measures.items()]
