@@ -47,19 +47,10 @@ from .pairs import Drawn, Pairs, baseline_pairs, bin_of, binned, sample_pairs, s
 from .published import global_results, task_of, video_results, videos_of_results
 from .rank import Ranks, mean_ranks, rankings, raw_means
 from .report import COLUMNS, leaderboard, videos_of
-from .revisit import (
-    Revisits,
-    Segment,
-    Tolerances,
-    Trajectory,
-    detect_revisits,
-    motion_segments,
-    static_tail,
-    tolerances_of,
-    trajectory_of,
-)
+from .revisit import Revisits, Segment, Tolerances, detect_revisits, motion_segments, tolerances_of
 from .scoring import NAME, needs, score
 from .study import Correlation, Table, cluster_bootstrap, correlations, family_balanced, partial_spearman, table_of
+from .trajectory import Trajectory, static_tail, trajectory_of
 from .validation import Agreement, Ratings, family_validation, human_validation
 
 __all__ = [

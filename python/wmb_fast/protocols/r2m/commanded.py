@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...rollout.plan import Action, Plan
-from .revisit import Trajectory, wrapped
+from .trajectory import Trajectory, wrapped
 
 Poses = npt.NDArray[np.float64]
 

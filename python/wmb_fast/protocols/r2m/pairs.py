@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .revisit import Ints, Revisits, Trajectory, detect_revisits, wrapped
+from .revisit import Revisits, detect_revisits
+from .trajectory import Ints, Trajectory, wrapped
 
 SEED = 42
 MOST_PAIRS = 100

@@ -25,7 +25,7 @@ from .metrics import (
     state_scores,
 )
 from .pairs import Pairs, sample_pairs
-from .revisit import Trajectory, trajectory_of
+from .trajectory import Trajectory, trajectory_of
 
 _FEATURES = ("features", "mean")
 _COUNTS = {"match_ratio": ("n_matches", "n_a", "n_b"), "inlier_ratio": ("n_inliers", "n_matches")}
