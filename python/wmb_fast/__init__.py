@@ -14,6 +14,7 @@ from ._walls.errors import (
     BackendError,
     FileFormatError,
     MissingExtraError,
+    ValueRangeWarning,
     WmbError,
 )
 from ._walls.ext import get_num_threads, set_num_threads
@@ -23,6 +24,7 @@ from .ops.associate import associate
 from .ops.bootstrap import Interval, bootstrap_ci
 from .ops.cosine import cosine_matrix, cosine_pairs
 from .ops.flow import flow_channels, parallax_split
+from .ops.image import mse, psnr, ssim
 from .ops.mask import mask_iou
 from .ops.match import Matches, Nearest, mutual_matches, nearest
 from .ops.path import interpolate_positions, path_length
@@ -63,6 +65,7 @@ __all__ = [
     "Reprojection",
     "ReprojectionError",
     "Splat",
+    "ValueRangeWarning",
     "Visibility",
     "WmbError",
     "__version__",
@@ -82,6 +85,7 @@ __all__ = [
     "get_num_threads",
     "interpolate_positions",
     "mask_iou",
+    "mse",
     "mutual_matches",
     "nearest",
     "orthogonality_deviation",
@@ -90,6 +94,7 @@ __all__ = [
     "path_length",
     "pearson",
     "project",
+    "psnr",
     "reference",
     "reproject_depth",
     "reprojection_error",
@@ -98,6 +103,7 @@ __all__ = [
     "set_num_threads",
     "spearman",
     "splat_depth",
+    "ssim",
     "umeyama",
     "unproject",
     "visibility",

@@ -9,6 +9,10 @@
 
 #include "core/scalar.h"
 
+#if defined(__FMA__)
+#include <immintrin.h>
+#endif
+
 namespace wmb {
 namespace {
 
@@ -40,6 +44,16 @@ inline Lanes square_root(Lanes a) {
 inline Lanes absolute(Lanes a) {
   const Mask keep = {~(1LL << 63), ~(1LL << 63), ~(1LL << 63), ~(1LL << 63)};
   return Lanes((Doubles)((Mask)a.v & keep));
+}
+
+// a b + c, rounded once.
+inline Lanes fused(Lanes a, Lanes b, Lanes c) {
+#if defined(__FMA__)
+  return Lanes(Doubles(_mm256_fmadd_pd(a.v, b.v, c.v)));
+#else
+  return Lanes(Doubles{__builtin_fma(a.v[0], b.v[0], c.v[0]), __builtin_fma(a.v[1], b.v[1], c.v[1]),
+                       __builtin_fma(a.v[2], b.v[2], c.v[2]), __builtin_fma(a.v[3], b.v[3], c.v[3])});
+#endif
 }
 
 // Lane 0 + 1, 2 + 3, then the two: always in this order.

@@ -5,6 +5,7 @@ from .align import Alignment, ErrorStats, Sim3, align_trajectory, ape, associate
 from .assign import assign, assignment
 from .cosine import cosine_matrix, cosine_pairs
 from .flow import flow_channels, parallax_split
+from .image import mse, psnr, ssim
 from .mask import mask_iou
 from .match import mutual_matches, nearest
 from .path import interpolate_positions, path_length
@@ -34,6 +35,7 @@ __all__ = [
     "flow_channels",
     "interpolate_positions",
     "mask_iou",
+    "mse",
     "mutual_matches",
     "nearest",
     "pairwise_agreement",
@@ -41,12 +43,14 @@ __all__ = [
     "path_length",
     "pearson",
     "project",
+    "psnr",
     "reproject_depth",
     "reprojection_error",
     "rotation_angle_deg",
     "rpe",
     "spearman",
     "splat_depth",
+    "ssim",
     "umeyama",
     "unproject",
     "visibility",
