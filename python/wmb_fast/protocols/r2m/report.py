@@ -19,6 +19,7 @@ from .constants import EPS, METRICS, PLACE, TEMPLATES
 from .gain import Means, Summary, Video, family_means, nan_mean, summarise
 from .scoring import OVERALL, PUBLISHED_NAN
 
+_DIGITS = 3
 _KINDS_OF_TRAJECTORY = tuple(TEMPLATES.values())
 
 
@@ -75,9 +76,9 @@ def _columns() -> tuple[Column, ...]:
     terms = {metric.name: _terms(metric.name) for metric in every}
     whole = (*(term for name in METRICS for term in terms[name]), Term(_published))
     return (
-        Column("Overall", whole, _overall, about=_about(OVERALL)),
-        *(Column(f"NMR {m.title}", terms[m.name], _nmr, about=_about(m.name)) for m in every),
-        *(Column(f"MG {m.title}", terms[m.name], _mg, about=_about(m.name)) for m in every),
+        Column("Overall", whole, _overall, about=_about(OVERALL), digits=_DIGITS),
+        *(Column(f"NMR {m.title}", terms[m.name], _nmr, about=_about(m.name), digits=_DIGITS) for m in every),
+        *(Column(f"MG {m.title}", terms[m.name], _mg, about=_about(m.name), digits=_DIGITS) for m in every),
     )
 
 
