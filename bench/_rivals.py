@@ -14,7 +14,12 @@ import numpy as np
 
 from ._harness import Contender
 
-PACKAGES = {"faiss": "faiss-cpu", "cv2": "opencv-python-headless", "lap": "lapx"}  # where the import name is another
+PACKAGES = {
+    "faiss": "faiss-cpu",
+    "skimage": "scikit-image",
+    "cv2": "opencv-python-headless",
+    "lap": "lapx",
+}  # where the import name is another
 
 
 @functools.cache

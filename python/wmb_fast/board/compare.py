@@ -29,6 +29,7 @@ class Difference:
         n_only_a, n_only_b: Cases with a value from one alone: in no number above.
         all_a, all_b: Each model's value over all its own cases, those only it has included.
         proxy: Whether an estimator other than the paper's own had a hand in any of these.
+        digits: Decimals worth reading.
     """
 
     column: str
@@ -42,6 +43,7 @@ class Difference:
     all_a: float | None
     all_b: float | None
     proxy: bool
+    digits: int
 
 
 @dataclass(frozen=True)
@@ -117,4 +119,5 @@ def _difference(column: Column, a: Cases, b: Cases) -> Difference:
         all_a=point(column, a),
         all_b=point(column, b),
         proxy=any(s.proxy for s in used if any(t.pick(s) is not None for t in column.terms)),
+        digits=column.digits,
     )

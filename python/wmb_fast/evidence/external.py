@@ -12,7 +12,11 @@ makes the channel missing, and is never silently replaced. Its arrays, for N fra
 - ``geometry``: ``frames`` (K,), ``depth`` and ``confidence`` (K, H, W), ``cam_from_world`` (K, 3, 4), ``intrinsics``
   (K, 3, 3);
 - ``depth``: ``frames`` (K,), ``depth`` (K, H, W);
-- ``quality``: ``quality`` and ``aesthetic``, numbers from 1 to 5, NaN where there is none.
+- ``quality``: ``quality`` and ``aesthetic``, numbers from 1 to 5, NaN where there is none;
+- ``dino``, ``boq``, ``mvpr``: ``frames`` (K,) sorted, ``features`` (K, D), one vector a frame;
+- values of pairs of frames, ``pairs`` (P, 2) with (P,) values beside them, NaN where there is none: ``lpips``
+  (``lpips``), ``matches`` (``n_matches``, ``n_a``, ``n_b``, ``n_inliers``, or ``match_ratio`` and ``inlier_ratio``),
+  ``judge`` (``state_score``, -1 where the judge failed), ``objects`` (``appearance``, ``semantic``).
 
 An optional text ``estimator`` says what made it. In records its tier is ``external``.
 """
@@ -40,7 +44,15 @@ REQUIRED = {
     "geometry": ("frames", "depth", "confidence", "cam_from_world", "intrinsics"),
     "depth": ("frames", "depth"),
     "quality": ("quality", "aesthetic"),
+    "dino": ("frames", "features"),
+    "boq": ("frames", "features"),
+    "mvpr": ("frames", "features"),
+    "lpips": ("pairs", "lpips"),
+    "matches": ("pairs",),
+    "judge": ("pairs", "state_score"),
+    "objects": ("pairs", "appearance", "semantic"),
 }
+BY_FRAME = ("features", "dino", "boq", "mvpr")  # made for some frames: what they cover is known
 _ESTIMATOR = "estimator"
 
 
@@ -125,6 +137,26 @@ def _one_a_frame(path: Path, values: dict[str, Any], names: Sequence[str]) -> No
             raise _refused(path, f"hold {name} for each of its {wanted} frames", f"shape {np.shape(values[name])}")
 
 
+def _vectors(path: Path, values: dict[str, Any], n_frames: int) -> None:
+    _frames(path, values, n_frames)
+    _one_a_frame(path, values, ("features",))
+    if np.ndim(values["features"]) != 2:
+        raise _refused(path, "hold features of shape (K, D)", f"shape {np.shape(values['features'])}")
+
+
+def _of_pairs(path: Path, values: dict[str, Any], n_frames: int) -> None:
+    pairs = values["pairs"]
+    if np.ndim(pairs) != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise _refused(path, "hold pairs that are integers of shape (P, 2)", f"{pairs.dtype} {np.shape(pairs)}")
+    values["pairs"] = pairs.astype(np.int64)
+    for name, value in values.items():
+        if name != "pairs" and np.shape(value) != (len(pairs),):
+            raise _refused(path, f"hold {name} for each of its {len(pairs)} pairs", f"shape {np.shape(value)}")
+    if pairs.size and (pairs.min() < 0 or pairs.max() >= n_frames):
+        got = f"{pairs.min()} to {pairs.max()}"
+        raise _refused(path, f"hold pairs within the video's {n_frames} frames", got)
+
+
 def _parallax(path: Path, values: dict[str, Any], n_frames: int) -> None:
     values["segments"] = [int(j) for j in np.atleast_1d(values["segments"])]
     for j in values["segments"]:
@@ -152,4 +184,6 @@ _CHECKS = {
     "parallax": _parallax,
     "geometry": _framewise,
     "depth": _framewise,
+    **dict.fromkeys(("dino", "boq", "mvpr"), _vectors),
+    **dict.fromkeys(("lpips", "matches", "judge", "objects"), _of_pairs),
 }

@@ -17,6 +17,7 @@ from .planfile import plan_of
 from .plans import PATTERNS, plan_from_filename
 
 VIDEOS = (".mp4", ".webm", ".gif", ".mkv", ".mov", ".avi", ".m4v")
+POSES = (".commanded.json", ".commanded.npz")  # after the video's stem: the poses it was commanded to follow
 _MANIFESTS = (".json", ".yaml", ".yml", ".csv")
 
 
@@ -33,6 +34,7 @@ class Rollout:
         plan: What was commanded; ``None`` where nothing says so.
         fps: The rate that a table states; ``None`` where the file's own time stamps are all there is.
         plan_source: How the plan is known, for the record: ``file name``, ``given``, ``manifest m.csv``, ….
+        poses: The file of commanded poses that a manifest names, or that lies beside the video.
     """
 
     id: str
@@ -42,6 +44,7 @@ class Rollout:
     plan: Plan | None
     fps: float | None = None
     plan_source: str | None = None
+    poses: Path | None = None
 
 
 def find_rollouts(
@@ -52,7 +55,8 @@ def find_rollouts(
     A path is a video file, a folder of videos (searched through and through), a folder of png or jpg frames, or a
     manifest (:mod:`.manifest`). What a video was told to do comes, in this order, from ``plan``, from a manifest (the
     path itself, or a file named ``manifest`` in a folder on the way), from a table ``annotations.json`` beside it, or
-    from its name (WorldMark's and WorldMemBench's layouts).
+    from its name (WorldMark's and WorldMemBench's layouts). Poses that it was commanded to follow come from a manifest,
+    or from ``<stem>.commanded.json`` or ``.npz`` beside it; they can stand in for a plan.
 
     Args:
         paths: One or more.
@@ -85,8 +89,8 @@ def find_rollouts(
     for path in given:
         for rollout in _below(path):
             found.setdefault(_whole(rollout.video_path), rollout)
-    rollouts = [_overridden(rollout, override) for rollout in found.values()]
-    if all(rollout.plan is None for rollout in rollouts):
+    rollouts = [_with_poses(_overridden(rollout, override)) for rollout in found.values()]
+    if all(rollout.plan is None and rollout.poses is None for rollout in rollouts):
         raise _nothing_fits(rollouts)
     _check_ids(rollouts)
     return sorted(rollouts, key=lambda rollout: rollout.id)
@@ -179,11 +183,21 @@ def _from_entry(entry: Entry, above: Path) -> Rollout:
         plan, source = named.plan, "file name"
     model = entry.model or (named.model if named else _folder_as_model(below))
     case = entry.case or (named.case if named else video.stem)
-    return Rollout(identity, entry.video, model, case, plan, entry.fps, source if plan else None)
+    return Rollout(identity, entry.video, model, case, plan, entry.fps, source if plan else None, entry.poses)
 
 
 def _overridden(rollout: Rollout, plan: Plan | None) -> Rollout:
     return rollout if plan is None else replace(rollout, plan=plan, plan_source="given")
+
+
+def _with_poses(rollout: Rollout) -> Rollout:
+    """With the commanded poses that lie beside the video, unless a manifest names others."""
+    if rollout.poses is not None:
+        return rollout
+    video = rollout.video_path
+    stem = video.name if video.is_dir() else video.stem
+    beside = (video.parent / f"{stem}{ending}" for ending in POSES)
+    return replace(rollout, poses=next((path for path in beside if path.is_file()), None))
 
 
 def _nothing_fits(rollouts: Sequence[Rollout]) -> Exception:

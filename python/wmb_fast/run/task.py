@@ -84,6 +84,7 @@ def _key(rollout: Rollout, options: Options, sha256: str, decoder: str) -> dict[
 def _handed_in(rollout: Rollout) -> dict[str, str]:
     """The hashes of the channels that lie beside the video."""
     found = {name: external.find(rollout.video_path, rollout.id, name, None) for name in external.REQUIRED}
+    found["commanded"] = rollout.poses if rollout.poses is not None and rollout.poses.is_file() else None
     return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items() if path}
 
 

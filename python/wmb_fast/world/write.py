@@ -133,7 +133,7 @@ def _put(part: Path, target: Path) -> None:
 def _write(world: World, folder: Path, depth: bool) -> None:
     write_video(folder / "video.mp4", world.frames(), fps=world.fps)
     write_plan(folder / "plan.yaml", world.plan)
-    rollout = {"video": "video.mp4", "plan": "plan.yaml"}
+    rollout = {"video": "video.mp4", "plan": "plan.yaml", "poses": "poses.npz"}
     (folder / "manifest.json").write_text(json.dumps({"rollouts": [rollout]}, indent=1) + "\n", encoding="utf-8")
     np.savez(
         folder / "poses.npz",
