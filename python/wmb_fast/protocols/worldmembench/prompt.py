@@ -74,7 +74,7 @@ def judge_prompt(checklist: Checklist, ranges: Ranges, n_images: int, *, templat
         >>> asked = Checklist((Question("q1", "final_state", "final_stationary_view", "Is it whole?", True),))
         >>> text = judge_prompt(asked, Ranges(None, (), (), None, None), 3, template="{n_images} images: {questions}")
         >>> text[:65]
-        '3 images: [{"id": "q1", "category": "final_state", "evidence_windo'
+        '3 images: [{"id": "q1", "category": "final_state", "evidence_wind'
     """
     text = TEMPLATE if template is None else template
     questions = [

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from ..record import Column, Score, Term
-from .constants import ASPECTS, STATIC
 from .arrays import Values
+from .constants import ASPECTS, STATIC
 from .diagnostics import Decomposition, decompose
 from .view import case_key
 
