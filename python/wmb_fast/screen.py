@@ -183,7 +183,7 @@ def _console(*, stderr: bool) -> Console:
 def _shown(cell: Cell) -> Text:
     if cell.value is None:
         return Text(MISSING if cell.n_total else NOT_ABOUT, style="yellow" if cell.n_total else "dim")
-    return Text(f"{'~' if cell.proxy else ''}{cell.value:.1f}")
+    return Text(f"{'~' if cell.proxy else ''}{cell.value:.{cell.digits - 1}f}")
 
 
 def _judged(cell: Cell, verdict: Verdict | None) -> Text:

@@ -180,8 +180,11 @@ def test_plan_files_as_people_write_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("step: [hold]", "a plan must have no keys but name, steps, keys, like, phases, boundaries, degrees_per_frame, "
-         "distance_per_frame, got 'step'"),
+        (
+            "step: [hold]",
+            "a plan must have no keys but name, steps, keys, like, phases, boundaries, degrees_per_frame, "
+            "distance_per_frame, got 'step'",
+        ),
         ("name: x", "a plan must have one of steps, keys and like, got none"),
         ("keys: W\nlike: lrlr", "a plan must have one of steps, keys and like, got keys and like"),
         ("steps: [jump]", r"steps\[0\].action must be one of forward, .* hold, got 'jump'"),

@@ -31,6 +31,7 @@ class Cell:
         proxy: Whether an estimator other than the paper's own had a hand in it.
         reason: Why the value, or a part of what it could rest on, is missing: each reason and how many records have it.
         place: 1 for the best model of the column, 2 for the second; else 0. Of one model nothing is said.
+        digits: Decimals that a reader is shown.
     """
 
     value: float | None
@@ -41,6 +42,7 @@ class Cell:
     proxy: bool
     reason: str
     place: int = 0
+    digits: int = 2
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,8 @@ def cell_of(column: Column, rollouts: Mapping[str, Sequence[Score]]) -> Cell:
     )
     if value is None and not reason:
         reason = "no record of this kind"
-    return Cell(value, interval, n_used, n_total, len(used), any(s.proxy for s in used), reason)
+    proxy = any(s.proxy for s in used)
+    return Cell(value, interval, n_used, n_total, len(used), proxy, reason, digits=column.digits)
 
 
 def _is_in(column: Column, score: Score) -> bool:

@@ -71,7 +71,7 @@ def _table_markdown(table: Table) -> str:
         for row in table.rows
     ]
     rests = [
-        [row.model or NO_MODEL, name, value_text(cell), interval_text(cell.interval), coverage_text(cell), cell.reason]
+        [row.model or NO_MODEL, name, value_text(cell), _interval_of(cell), coverage_text(cell), cell.reason]
         for row in table.rows
         for name, cell in row.cells.items()
         if cell.n_total
@@ -135,7 +135,7 @@ def value_text(cell: Cell) -> str:
     """A cell's value, ``~`` before a proxy; a mark where there is none: missing, or nothing there to score."""
     if cell.value is None:
         return MISSING if cell.n_total else NOT_ABOUT
-    return f"{'~' if cell.proxy else ''}{cell.value:.2f}"
+    return f"{'~' if cell.proxy else ''}{cell.value:.{cell.digits}f}"
 
 
 def marked_value(cell: Cell) -> str:
@@ -144,11 +144,15 @@ def marked_value(cell: Cell) -> str:
     return f"{mark}{value_text(cell)}{mark}"
 
 
-def interval_text(interval: Interval) -> str:
+def _interval_of(cell: Cell) -> str:
+    return interval_text(cell.interval, cell.digits)
+
+
+def interval_text(interval: Interval, digits: int = 2) -> str:
     """An interval, or why there is none."""
     if interval.low is None or interval.high is None:
         return f"{MISSING} ({interval.note})" if interval.note else MISSING
-    ends = f"{interval.low:.2f} … {interval.high:.2f}"
+    ends = f"{interval.low:.{digits}f} … {interval.high:.{digits}f}"
     return f"{ends} ({interval.note})" if interval.note else ends
 
 

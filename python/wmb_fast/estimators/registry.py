@@ -26,6 +26,16 @@ ABSENT = {
     "geometry": "no builtin estimator reconstructs cameras and depth: hand in <video>.geometry.npz (frames, depth, "
     "confidence, cam_from_world, intrinsics), or import a multi-view network",
     "quality": "no builtin estimator rates quality: hand in <video>.quality.npz (quality, aesthetic, from 1 to 5)",
+    "frame_quality": "no builtin estimator rates frames: hand in <video>.frame_quality.npz (frames, imaging from 0 to "
+    "100, aesthetic from 0 to 10)",
+    "poses": "no builtin estimator follows cameras: hand in <video>.poses.npz (one array (K, 4, 4) an estimator, "
+    "camera to world; frames)",
+    "tracks": "no builtin estimator tracks people and things: hand in <video>.tracks.npz (frames, kinds, found, masks)",
+    "faces": "no builtin estimator embeds faces: hand in <video>.faces.npz (frames, embedding, valid)",
+    "appearance": "no builtin estimator embeds masked crops: hand in <video>.appearance.npz (frames, embedding, valid)",
+    "checklist": "the case's eight questions are needed: hand in <video>.checklist.json",
+    "judge": "no builtin estimator judges events: write the prompt with wmb-fast prompt, and put the judge's reply "
+    "into <video>.judge.json",
 }
 
 

@@ -108,6 +108,7 @@ class Column:
         higher_is_better: Which end is the best.
         about: Whether a record, with a value or without, belongs to the column: coverage and the reasons for what is
             missing come from these. ``None`` means the records that a term picks, which leaves no reasons to tell.
+        digits: Decimals that a reader is shown.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Column:
     combine: Callable[[Sequence[float]], float]
     higher_is_better: bool = True
     about: Callable[[Score], bool] | None = None
+    digits: int = 2
 
     def value(self, records: Iterable[Score]) -> float:
         """The column's value over records (of one model); NaN where a term has none."""

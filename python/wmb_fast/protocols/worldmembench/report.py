@@ -46,10 +46,10 @@ def columns(trajectories: Sequence[str] | None = None) -> tuple[Column, ...]:
     for metric, title in _TITLES.items():
         chosen = trajectories if metric in STATIC else None
         made.append(
-            Column(title, (_of(metric, chosen),), _first, not metric.startswith("camera"), _about(metric, chosen))
+            Column(title, (_of(metric, chosen),), _first, not metric.startswith("camera"), _about(metric, chosen), 3)
         )
     conditional = Term(lambda s: s.value if s.metric == "dynamic_overall" and s.detail.get("started") else None)
-    made.append(Column("DynCond", (conditional,), _first, True, _about("dynamic_overall", None)))
+    made.append(Column("DynCond", (conditional,), _first, True, _about("dynamic_overall", None), 3))
     return tuple(made)
 
 

@@ -121,8 +121,8 @@ class _Maker:
 
     def _static(self, metric: str) -> list[Score]:
         try:
-            found = self._revisits(metric)
             numbers = [revisit.number for revisit in self.rollout.course.revisits]
+            found = self._revisits(metric)
         except NotThereError as absent:
             why = absent.measure
             return [self._one(metric, None, lambda: why)]
