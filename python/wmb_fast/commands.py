@@ -111,7 +111,8 @@ def board_(
 
 _FAULT_HELP = (
     "NAME=STRENGTH, or NAME alone for its usual strength. "
-    "Names: slow_response, wrong_direction, stall, hard_cut, repainted_wall."
+    "Names: slow_response, wrong_direction, stall, hard_cut, repainted_wall, displaced_wall, squashed_box, "
+    "retextured_box."
 )
 
 
@@ -124,11 +125,16 @@ def world(
     fps: Annotated[float, typer.Option(help="Frames a second.")] = 16.0,
     seconds: Annotated[float, typer.Option(help="What a step of the plan lasts.")] = 20.0,
     size: Annotated[str, typer.Option(help="WIDTHxHEIGHT in pixels.")] = "320x192",
+    evidence: Annotated[
+        bool, typer.Option("--evidence", help="Hand in exact cameras, depth and masks beside the video.")
+    ] = False,
 ) -> int:
     """Render the known-answer world along a plan, with faults to order."""
     from .world import build
 
-    written = build(plan, _faults(fault or []), out, seed=seed, fps=fps, seconds=seconds, size=_size(size))
+    written = build(
+        plan, _faults(fault or []), out, seed=seed, fps=fps, seconds=seconds, size=_size(size), evidence=evidence
+    )
     print(f"world  {written}")
     return DONE
 

@@ -156,7 +156,7 @@ class _Maker:
             return [self._one(metric, None, lambda: why)]
         which = CAMERA.index(metric)
         records = [self._one(metric, None, lambda: (found.translation, found.rotation)[which])]
-        for revisit, window in zip(self.rollout.course.revisits, found.windows, strict=True):
+        for revisit, window in zip(self.rollout.revisits, found.windows, strict=True):
             records.append(self._one(metric, revisit.number, lambda window=window: window[which]))
         return records
 

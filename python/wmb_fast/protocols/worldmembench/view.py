@@ -22,7 +22,7 @@ from .arrays import Flags, Values
 from .camera import CameraFollowing, Following, camera_following, target_poses
 from .checklist import checklist_of, judged_frames, phase_ranges
 from .constants import AESTHETIC_RANGE, CATEGORIES, DYNAMIC, IMAGING_RANGE, STATIC
-from .course import Course, course_of
+from .course import Course, Revisit, course_of
 from .dynamic import MISSING_ANSWERS, DynamicMemory, dynamic_memory
 from .entities import REDUCTIONS, human_appearance, human_identity, object_appearance, object_geometry
 from .environment import environment_depth, environment_reconstruction, environment_visible
@@ -272,11 +272,20 @@ class Rollout:
             raise NotThereError(missing("poses: the channel holds no estimator's array"))
         return made
 
+    @property
+    def revisits(self) -> tuple[Revisit, ...]:
+        """The prescribed revisits; none where the plan never leads back."""
+        try:
+            return self.course.revisits
+        except NotThereError:
+            return ()
+
     @cached_property
     def following(self) -> CameraFollowing:
+        target, estimates = self.target, self.estimates()
+        windows = [revisit.motion for revisit in self.revisits]
         try:
-            windows = [revisit.motion for revisit in self.course.revisits]
-            return camera_following(self.target, self.estimates(), how=self.options.following, windows=windows)
+            return camera_following(target, estimates, how=self.options.following, windows=windows)
         except ArgumentError as error:
             raise NotThereError(Measure(None, f"poses: {error}", status=Status.ERROR)) from error
 
@@ -288,15 +297,11 @@ class Rollout:
             whole = np.full((self.facts.n_frames, 4, 4), np.nan)
             whole[np.asarray(values["frames"])] = values[TARGET]
             return whole
-        turns = any(revisit.turns for revisit in self.course.revisits)
-        if turns and self.plan.degrees_per_frame is None:
-            raise NotThereError(
-                missing(
-                    "plan: how far the camera turns a frame is not known: give degrees_per_frame in a plan file, or "
-                    "the poses that were commanded as the array target"
-                )
-            )
-        return target_poses(self.plan, self.facts.n_frames)
+        try:
+            return target_poses(self.plan, self.facts.n_frames)
+        except ArgumentError as error:
+            remedy = "give degrees_per_frame in a plan file, or the commanded poses as the array target"
+            raise NotThereError(missing(f"plan: {error}; {remedy}")) from error
 
     def quality(self, metric: str) -> Measure:
         name, best = ("imaging", IMAGING_RANGE) if metric == "imaging_quality" else ("aesthetic", AESTHETIC_RANGE)
