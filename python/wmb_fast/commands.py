@@ -109,6 +109,25 @@ def board_(
     return DONE
 
 
+@app.command()
+def prompt(
+    paths: Annotated[list[Path], typer.Argument(help="Videos, folders of videos, or manifests.")],
+    template: Annotated[
+        Path | None, typer.Option("--prompt", help="A file with the prompt's wording.  [default: our own]")
+    ] = None,
+    plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
+    out: Out = Path("prompts"),
+) -> int:
+    """Write what a judge of Dynamic Memory is shown and asked: images and prompt, a folder a rollout."""
+    written = run.write_prompts(paths, out=out, plan=plan, template=template)
+    for one in written:
+        if one.folder is None:
+            print(f"not written  {one.rollout}: {one.problem}")
+        else:
+            print(f"prompt  {one.folder}  (the reply goes into {one.reply})")
+    return DONE if all(one.folder for one in written) else INCOMPLETE
+
+
 _FAULT_HELP = (
     "NAME=STRENGTH, or NAME alone for its usual strength. "
     "Names: slow_response, wrong_direction, stall, hard_cut, repainted_wall, displaced_wall, squashed_box, "

@@ -177,8 +177,8 @@ def phase_ranges(course: Course, frames: Sequence[int]) -> Ranges:
     """The phases of a course among the frames that the judge is shown.
 
     Source:
-        WorldMemBench, appendices D.1 and D.3 (EXACT: inclusive, from 1; RECONSTRUCTED: a revisit is the way back and
-        the arrival).
+        WorldMemBench, appendices D.1 and D.3 (EXACT: inclusive, from 1; RECONSTRUCTED: a revisit is the whole way
+        back).
 
     Example:
         >>> from wmb_fast.protocols.worldmembench import course_of
@@ -189,7 +189,7 @@ def phase_ranges(course: Course, frames: Sequence[int]) -> Ranges:
         {'initial_hold': (1, 3), 'departures': [(4, 5)], 'revisits': [(6, 8)], 'final_stationary': (9, 11)}
     """
     departures = tuple(_images(frames, revisit.departure) for revisit in course.revisits)
-    revisits = tuple(_images(frames, Span(r.departure.stop, r.window.stop)) for r in course.revisits)
+    revisits = tuple(_images(frames, revisit.back) for revisit in course.revisits)
     returned = None
     if course.revisits:
         returned = _images(frames, Span(course.revisits[-1].window.start, frames[-1] + 1))

@@ -37,6 +37,7 @@ class Revisit:
     Attributes:
         number: From 1.
         departure: D_i; its end, too, is a frame at which the camera is away.
+        back: R_i.
         motion: D_i and R_i together, the frame of arrival included: over which the camera is followed.
         window: The frames at which the camera should be back.
         turns: Whether the way out turns the camera; if not, its orientation says nothing of a departure.
@@ -44,6 +45,7 @@ class Revisit:
 
     number: int
     departure: Span
+    back: Span
     motion: Span
     window: Span
     turns: bool
@@ -136,7 +138,8 @@ def _revisit(
     window = Span(start, max(spans[back.stop - 1].stop, arrival + 1))
     departure = Span(spans[out.first].start, spans[out.stop - 1].stop)
     turns = any(step.action in _AXES and _AXES[step.action][0] in _TURNS for step in steps[out.first : out.stop])
-    return Revisit(number, departure, Span(departure.start, arrival + 1), window, turns)
+    home = Span(spans[back.first].start, spans[back.stop - 1].stop)
+    return Revisit(number, departure, home, Span(departure.start, arrival + 1), window, turns)
 
 
 def inferred_phases(steps: Sequence[Step]) -> tuple[Phase, ...]:

@@ -154,8 +154,8 @@ def pose_coverage(angles: Sequence[Angles], departure: float = 30.0, tolerance: 
         >>> pose_coverage([Angles(np.array([40.0, 20.0]), np.array([5.0, 5.0]))])
         Coverage(departed=50.0, returned=100.0, qualified=50.0, slots=2)
     """
-    left = np.concatenate([a.qualified(departure, 360.0) for a in angles]) if angles else np.zeros(0, bool)
-    back = np.concatenate([a.qualified(0.0, tolerance) for a in angles]) if angles else np.zeros(0, bool)
+    rows = [(a.departed(departure), a.returned(tolerance)) for a in angles]
+    left, back = (np.concatenate([row[i] for row in rows] or [np.zeros(0, dtype=bool)]) for i in (0, 1))
     departed, returned, both = (100 * _mean(rows.astype(float)) for rows in (left, back, left & back))
     return Coverage(departed, returned, both, len(left))
 

@@ -36,11 +36,19 @@ class Angles:
     departure_deg: Values
     return_deg: Values
 
-    def qualified(self, departure: float = DEPARTURE_DEG, tolerance: float = RETURN_DEG) -> Flags:
-        """(K,) whether each revisit departs by at least so much and returns within so much; NaN never does."""
-        limits = real("qualified", "departure", departure, at_least=0), real("qualified", "tolerance", tolerance)
-        left: Flags = self.departure_deg >= limits[0] - SLACK_DEG
-        return left & (self.return_deg <= limits[1] + SLACK_DEG)
+    def departed(self, least: float = DEPARTURE_DEG) -> Flags:
+        """(K,) whether each revisit departs by at least so much; NaN does not."""
+        far: Flags = self.departure_deg >= real("departed", "least", least) - SLACK_DEG
+        return far
+
+    def returned(self, tolerance: float = RETURN_DEG) -> Flags:
+        """(K,) whether each revisit comes back within so much; NaN does not."""
+        near: Flags = self.return_deg <= real("returned", "tolerance", tolerance) + SLACK_DEG
+        return near
+
+    def qualified(self, least: float = DEPARTURE_DEG, tolerance: float = RETURN_DEG) -> Flags:
+        """(K,) whether each revisit does both."""
+        return self.departed(least) & self.returned(tolerance)
 
 
 def departure_and_return(poses: npt.ArrayLike, frames: npt.ArrayLike, course: Course, *, reduce: str = "min") -> Angles:

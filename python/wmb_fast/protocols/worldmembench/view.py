@@ -223,7 +223,7 @@ class Rollout:
     def returned(self, angles: Angles) -> Flags:
         """Whether each return is valid: departed by 30 degrees, where the plan turns, and back within 30."""
         turns = np.array([revisit.turns for revisit in self.course.revisits], dtype=bool)
-        return np.where(turns, angles.qualified(), angles.qualified(departure=0.0))
+        return (angles.departed() | ~turns) & angles.returned()
 
     @cached_property
     def angles(self) -> tuple[Angles, str]:
