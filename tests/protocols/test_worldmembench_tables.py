@@ -203,7 +203,7 @@ def test_diagnostics_that_do_not_go_together() -> None:
         wb.cross_axis_excess({"a": [[1.0, 1.0]]}, {"b": [[1.0, 1.0]]})
     with pytest.raises(ArgumentError, match=r"cross_axis_excess: lrlr and lrud\['a'\] must both have shape"):
         wb.cross_axis_excess({"a": [[1.0, 1.0]]}, {"a": [[1.0, 1.0], [1.0, 1.0]]})
-    with pytest.raises(ArgumentError, match="decompose: scores must be 0 where the event did not start, got 0.5"):
+    with pytest.raises(ArgumentError, match=r"decompose: scores must be 0 where the event did not start, got 0\.5"):
         wb.decompose([False], [0.5])
     with pytest.raises(ArgumentError, match="compare_policies: baseline must be one of a, got 'b'"):
         wb.compare_policies({"a": {}}, {"a": {}}, baseline="b")
