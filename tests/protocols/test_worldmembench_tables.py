@@ -67,6 +67,9 @@ def test_table_9(metric, lrlr, lrud, d_lrlr, d_lrud, delta) -> None:
     assert wb.multi_revisit_decrease({"mean": [lrlr]}).all_cases == pytest.approx(d_lrlr, abs=1.1e-3)
     assert wb.multi_revisit_decrease({"mean": [lrud]}).all_cases == pytest.approx(d_lrud, abs=1.1e-3)
     assert wb.cross_axis_excess({"mean": [lrlr]}, {"mean": [lrud]}).qualified == pytest.approx(delta, abs=2.1e-3)
+    row = wb.axis_row({"mean": [lrlr]}, {"mean": [lrud]})
+    assert (row.lrlr, row.lrud) == (lrlr, lrud)
+    assert row.delta_axis == pytest.approx(delta, abs=2.1e-3)
     assert delta == pytest.approx(d_lrud - d_lrlr, abs=1.1e-3)
 
 

@@ -227,6 +227,13 @@ def test_the_leaderboard_and_tables_of_worlds() -> None:
     excess = wb.cross_axis_excess(*({m: r for m, (_, r) in tables[t].items()} for t in ("lrlr", "lrud")))
     assert (excess.n, excess.models) == (4, 2)
     assert excess.by_model["keeps"] == pytest.approx(0, abs=1e-9)
+    kept = wb.qualified_cases(records, "environment_depth", "lrlr")
+    assert {m: f.tolist() for m, f in kept.items()} == {"forgets": [True, True], "keeps": [True, True]}
+    assert wb.multi_revisit_decrease({m: r for m, (_, r) in tables["lrlr"].items()}, kept).n == 4
+    angles = wb.case_angles(records, "lrud")
+    assert wb.pose_coverage(angles["keeps"]) == wb.Coverage(100.0, 100.0, 100.0, 4)
+    objects = {m: r for m, (_, r) in wb.revisit_scores(records, "object_geometry", "lrlr").items()}
+    assert objects == {}  # these cases are of the environment
     walks = [as_model(exact("lrlr"), "m", "a"), as_model(exact("translate_square", "displaced_wall", 2.0), "m", "b")]
     both = wb.score(walks)
     assert wb.leaderboard(both, trajectories=wb.ROTATIONS)["m"]["EnvDepth"] == pytest.approx(1)
@@ -253,3 +260,17 @@ def test_dynamic_records_and_table_5() -> None:
     assert [r.value for r in zero if r.metric == "dynamic_overall"] == [1, 0, 0]
     seven = having(rollouts[0], "checklist", document={"questions": items()[:7]})
     assert one(seven, "dynamic_overall").reason == "checklist: checklist: questions must be 8, got 7"
+
+
+def test_objects_qualify_by_the_tracker() -> None:
+    """Table 11 and 12 from records: one object leaves and returns, one stays in view throughout, one is lost."""
+    base, square = exact("lrlr"), exact("translate_square")
+    found = base.channels["tracks"].values["found"].copy()
+    found[:, 3] = False
+    lost = replace(having(base, "tracks", found=found), facts=replace(base.facts, rollout="lost", case="lost"))
+    records = wb.score([base, lost, square])
+    assert wb.qualified_cases(records, "object_geometry", "lrlr")["world"].tolist() == [False, True]
+    assert wb.qualified_cases(records, "object_geometry", "translate_square")["world"].tolist() == [False]
+    supports = wb.case_supports(records, "object_geometry", "lrlr")["world"]
+    assert [s.tolist() for s in supports] == [[[False], [True]], [[True], [True]]]
+    assert wb.tracking_coverage(supports) == 75

@@ -78,7 +78,8 @@ def _plan(file: Path, name: str, data: dict[str, Any]) -> Plan:
         steps = _steps(file, data["steps"])
     if "phases" in data:
         phases = _phases(file, data["phases"])
-    plan = Plan(name, steps, phases, **{key: _rate(file, key, data[key]) for key in _RATES if key in data})
+    turn, walk = (_rate(file, key, data[key]) if key in data else None for key in _RATES)
+    plan = Plan(name, steps, phases, degrees_per_frame=turn, distance_per_frame=walk)
     if "boundaries" not in data:
         return plan
     return plan.realised(whole_numbers("read_plan", file, "boundaries", data["boundaries"]))

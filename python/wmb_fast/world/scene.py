@@ -78,10 +78,11 @@ class Scene:
 
     def with_wall_moved(self, wall: int, outwards: float) -> Scene:
         """The scene with one of its four walls further out, by metres; the opposite one stays."""
-        axis, sign = (0 if wall in (LEFT, RIGHT) else 2), (1 if wall in (RIGHT, FRONT) else -1)
-        size = tuple(length + outwards * (i == axis) for i, length in enumerate(self.size))
-        middle = tuple(m + sign * outwards / 2 * (2 * i == axis) for i, m in enumerate(self.middle))
-        return replace(self, size=size, middle=middle)
+        (wide, tall, deep), (x, z) = self.size, self.middle
+        half = outwards / 2 if wall in (RIGHT, FRONT) else -outwards / 2
+        if wall in (LEFT, RIGHT):
+            return replace(self, size=(wide + outwards, tall, deep), middle=(x + half, z))
+        return replace(self, size=(wide, tall, deep + outwards), middle=(x, z + half))
 
     def repapered(self, wall: int, material: Material) -> Scene:
         """The scene with another material on one wall."""

@@ -20,10 +20,12 @@ from .checklist import Checklist, Question, Ranges, checklist_of, judged_frames,
 from .constants import CASES, NAME, REVISITS, ROTATIONS
 from .course import Course, Revisit, course_of
 from .diagnostics import (
+    AxisRow,
     Coverage,
     Decomposition,
     Effect,
     Policy,
+    axis_row,
     compare_policies,
     cross_axis_excess,
     decompose,
@@ -40,7 +42,16 @@ from .judge import Judgement, read_judgement
 from .prompt import judge_prompt
 from .qualify import Angles, departure_and_return, tracking_support, whole
 from .quality import quality_frames, video_quality
-from .report import COLUMNS, columns, dynamic_table, leaderboard, revisit_scores
+from .report import (
+    COLUMNS,
+    case_angles,
+    case_supports,
+    columns,
+    dynamic_table,
+    leaderboard,
+    qualified_cases,
+    revisit_scores,
+)
 from .revisits import Revisits, model_score, video_score
 from .scoring import needs, score
 from .view import Options
@@ -52,6 +63,7 @@ __all__ = [
     "REVISITS",
     "ROTATIONS",
     "Angles",
+    "AxisRow",
     "CameraFollowing",
     "Checklist",
     "ChecklistAlignment",
@@ -69,7 +81,10 @@ __all__ = [
     "Revisit",
     "Revisits",
     "StaticAlignment",
+    "axis_row",
     "camera_following",
+    "case_angles",
+    "case_supports",
     "checklist_alignment",
     "checklist_of",
     "columns",
@@ -95,6 +110,7 @@ __all__ = [
     "object_geometry",
     "phase_ranges",
     "pose_coverage",
+    "qualified_cases",
     "quality_frames",
     "read_judgement",
     "revisit_curves",

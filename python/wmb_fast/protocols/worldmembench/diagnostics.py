@@ -106,6 +106,39 @@ def cross_axis_excess(lrlr: Scores, lrud: Scores, qualified: Mapping[str, npt.Ar
     return _effect(op, excess, qualified)
 
 
+@dataclass(frozen=True)
+class AxisRow:
+    """A row of table 9: means over models, their falls, and what switching the axis adds."""
+
+    lrlr: tuple[float, float]
+    lrud: tuple[float, float]
+    d_lrlr: float
+    d_lrud: float
+    delta_axis: float
+
+
+def axis_row(lrlr: Scores, lrud: Scores) -> AxisRow:
+    """Mean scores at both revisits of both trajectories, each model counting the same (table 9).
+
+    Args:
+        lrlr, lrud: Model to (N, 2) scores; cases with a NaN are left out of their trajectory's means.
+
+    Example:
+        >>> row = axis_row({"a": [[0.490, 0.324]]}, {"a": [[0.435, 0.249]]})
+        >>> round(row.d_lrlr, 3), round(row.d_lrud, 3), round(row.delta_axis, 3)
+        (0.166, 0.186, 0.02)
+    """
+    means = []
+    for name, scores in (("lrlr", lrlr), ("lrud", lrud)):
+        curve = revisit_curves(scores).get("mean", np.zeros(0))
+        if curve.shape != (2,):
+            raise bad_value("axis_row", name, "have two revisits of each case", f"{curve.size}")
+        means.append((float(curve[0]), float(curve[1])))
+    same, other = means
+    falls = same[0] - same[1], other[0] - other[1]
+    return AxisRow(same, other, *falls, falls[1] - falls[0])
+
+
 def _effect(op: str, differences: Mapping[str, Values], qualified: Mapping[str, npt.ArrayLike] | None) -> Effect:
     by_model, all_cases, n = {}, [], 0
     for model, values in differences.items():

@@ -6,16 +6,20 @@ A column is the mean over videos, each counting the same (Eq. 1); a video withou
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from ..record import Column, Score, Term
-from .arrays import Values
-from .constants import ASPECTS, STATIC
+from .arrays import Flags, Values
+from .constants import ASPECTS, HUMAN, OBJECT, RETURN_DEG, STATIC
 from .diagnostics import Decomposition, decompose
+from .qualify import Angles
 from .view import case_key
+
+_ANGLES = ("departure_deg", "return_deg")
 
 _TITLES = {
     "imaging_quality": "Imaging",
@@ -90,21 +94,78 @@ def revisit_scores(records: Iterable[Score], metric: str, trajectory: str) -> di
     Cases are named without their trajectory, so that the same case of two trajectories can be paired; they are sorted.
     A revisit without a score is NaN.
     """
-    found: dict[str, dict[str, dict[int, float]]] = {}
+    return {
+        model: (list(cases), np.array([[_value(record) for record in revisits] for revisits in cases.values()]))
+        for model, cases in _by_case(records, metric, trajectory).items()
+    }
+
+
+def qualified_cases(
+    records: Iterable[Score], metric: str, trajectory: str, *, tolerance: float = RETURN_DEG
+) -> dict[str, Flags]:
+    """Model to (N,) whether each case of :func:`revisit_scores` qualifies at every revisit (appendix G.1).
+
+    Args:
+        records: With the ``detail`` that scoring puts there: the tracker's support for targets, departure and return
+            angles for views. A case without it does not qualify.
+        metric: A static one.
+        trajectory: For example ``lrlrlr``.
+        tolerance: Of the return, in degrees, for views.
+    """
+    rule = _supported if metric in (*HUMAN, *OBJECT) else functools.partial(_posed, tolerance=tolerance)
+    return {
+        model: np.array([all(map(rule, revisits)) for revisits in cases.values()], dtype=bool)
+        for model, cases in _by_case(records, metric, trajectory).items()
+    }
+
+
+def case_angles(records: Iterable[Score], trajectory: str) -> dict[str, list[Angles]]:
+    """Model to its environment cases' departure and return angles, NaN where there are none (tables 11, 13)."""
+    found = {}
+    for model, cases in _by_case(records, "environment_visible", trajectory).items():
+        pairs = [[[_angle(r, name) for r in revisits] for name in _ANGLES] for revisits in cases.values()]
+        found[model] = [Angles(*map(np.array, pair)) for pair in pairs]
+    return found
+
+
+def case_supports(records: Iterable[Score], metric: str, trajectory: str) -> dict[str, list[Flags]]:
+    """Model to its cases' (K, T) support by the tracker, of the evaluated targets (table 11)."""
+    return {
+        model: [np.array([r.detail.get("target_support", []) for r in revisits], bool) for revisits in cases.values()]
+        for model, cases in _by_case(records, metric, trajectory).items()
+    }
+
+
+def _by_case(records: Iterable[Score], metric: str, trajectory: str) -> dict[str, dict[str, list[Score]]]:
+    """Model to case to the records of its revisits, in order; models and cases sorted."""
+    found: dict[str, dict[str, list[Score]]] = {}
     for record in records:
         mine = record.metric == metric and record.part.get("trajectory") == trajectory
         if mine and "revisit" in record.part and record.model is not None:
             cases = found.setdefault(record.model, {})
-            value = math.nan if record.value is None else record.value
-            cases.setdefault(case_key(record.case or record.rollout), {})[int(record.part["revisit"])] = value
-    return {model: _rows(cases) for model, cases in sorted(found.items())}
+            cases.setdefault(case_key(record.case or record.rollout), []).append(record)
+    for cases in found.values():
+        for revisits in cases.values():
+            revisits.sort(key=lambda record: int(record.part["revisit"]))
+    return {model: dict(sorted(cases.items())) for model, cases in sorted(found.items())}
 
 
-def _rows(cases: Mapping[str, Mapping[int, float]]) -> tuple[list[str], Values]:
-    names = sorted(cases)
-    most = max(max(cases[name]) for name in names)
-    rows = [[cases[name].get(k, math.nan) for k in range(1, most + 1)] for name in names]
-    return names, np.array(rows)
+def _value(record: Score) -> float:
+    return math.nan if record.value is None else record.value
+
+
+def _angle(record: Score, name: str) -> float:
+    value = record.detail.get(name)
+    return math.nan if value is None else float(value)
+
+
+def _supported(record: Score) -> bool:
+    return bool(record.detail.get("supported"))
+
+
+def _posed(record: Score, tolerance: float) -> bool:
+    angles = Angles(*(np.array([_angle(record, name)]) for name in _ANGLES))
+    return bool(angles.qualified(tolerance=tolerance)[0])
 
 
 def dynamic_table(records: Iterable[Score]) -> dict[str, Decomposition]:

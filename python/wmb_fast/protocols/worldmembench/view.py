@@ -10,11 +10,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._walls.checks import integer, one_of
 from ..._walls.errors import ArgumentError
-from ...rollout.plan import Facts, Plan, Span
+from ...rollout.plan import Facts, Plan
 from ..evidence import Evidence
 from ..measure import Measure, NotThereError, missing, without
 from ..record import Status
@@ -27,13 +26,13 @@ from .dynamic import MISSING_ANSWERS, DynamicMemory, dynamic_memory
 from .entities import REDUCTIONS, human_appearance, human_identity, object_appearance, object_geometry
 from .environment import environment_depth, environment_reconstruction, environment_visible
 from .judge import read_judgement
-from .qualify import Angles, departure_and_return, tracking_support
+from .qualify import Angles, departure_and_return, tracking_support, whole
 from .quality import quality_frames, video_quality
-from .revisits import NO_REFERENCE, Revisits
+from .revisits import Revisits
+from .windows import by_target, by_view, cam_to_world, not_shown, within
 
 TARGET = "target"  # the array of the poses channel that holds Q_t
 HUMAN_KIND, OBJECT_KIND = 0, 1
-Frames = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -155,40 +154,29 @@ class Rollout:
             rows, valid = np.asarray(values["embedding"])[chosen], np.asarray(values["valid"], dtype=bool)[chosen]
             score = {"human_identity": human_identity, "human_appearance": human_appearance}.get(metric)
             found = self._scored(score or object_appearance, name, values["frames"], rows, valid)
-        return replace(found, detail={**found.detail, "supported": self.support[:, chosen].all(axis=1)})
+        support, evaluated = self.support
+        mine = support[:, chosen[evaluated[chosen]]]
+        told = {"supported": np.array([whole(row) for row in mine[:, None]]), "target_support": mine}
+        return replace(found, detail={**found.detail, **told})
 
     @cached_property
-    def support(self) -> Flags:
-        """(K, T) whether the tracker saw each target leave and come back."""
+    def support(self) -> tuple[Flags, Flags]:
+        """(K, T) whether the tracker saw each target leave and come back; (T,) whether V shows it at all."""
         values = self.channel("tracks", "frames", "found")
         frames, found = np.asarray(values["frames"]), np.asarray(values["found"], dtype=bool)
         departed, observed = [], []
         for revisit in self.course.revisits:
             away = (frames >= revisit.departure.start) & (frames <= revisit.departure.stop)
             departed.append((~found[:, away]).any(axis=1))
-            observed.append(found[:, _within(frames, revisit.window)].any(axis=1))
-        evaluated = found[:, _within(frames, self.course.reference)].any(axis=1)
-        return tracking_support(np.array(departed), np.array(observed), evaluated)
+            observed.append(found[:, within(frames, revisit.window)].any(axis=1))
+        evaluated: Flags = np.asarray(found[:, within(frames, self.course.reference)].any(axis=1))
+        return tracking_support(np.array(departed), np.array(observed), evaluated), evaluated
 
     def _scored(self, metric: Any, name: str, frames: Any, rows: Any, valid: Flags) -> Revisits:
-        """A metric of targets: (T, M, …) by frame to reference (T, …) and returns (K, W, T, …)."""
-        at = np.asarray(frames)
-        seen_first = _within(at, self.course.reference)
-        if not seen_first.any():
-            raise NotThereError(missing(f"{name}: no frame of V, {_words(self.course.reference)}"))
-        first = np.argmax(valid & seen_first, axis=1)
-        evaluated = (valid & seen_first).any(axis=1)
-        reference = rows[np.arange(len(rows)), first].copy()
-        reference[~evaluated] = False if reference.dtype == bool else np.nan
-        windows = [np.flatnonzero(_within(at, revisit.window)) for revisit in self.course.revisits]
-        most = max(1, *(len(window) for window in windows))
-        observed = np.zeros((len(windows), most, *reference.shape), dtype=rows.dtype)
-        there = np.zeros((len(windows), most, len(rows)), dtype=bool)
-        for k, window in enumerate(windows):
-            observed[k, : len(window)] = np.moveaxis(rows[:, window], 0, 1)
-            there[k, : len(window)] = valid[:, window].T
+        """A metric of targets, of evidence (T, M, …) by frame."""
+        reference, observed, there, shown = by_target(self.course, name, np.asarray(frames), rows, valid)
         found: Revisits = metric(reference, observed, there, reduce=self.options.reduce)
-        return _not_shown(found, name, [not len(window) for window in windows])
+        return not_shown(found, name, ~shown)
 
     # -- the environment ---------------------------------------------------------------------------------------------
 
@@ -199,17 +187,17 @@ class Rollout:
             raise NotThereError(missing("features: the channel must hold cls or mean"))
         reference, observed, valid = self._returns("features", values["frames"], np.asarray(values[which]))
         found = environment_visible(reference, observed, valid)
-        return _not_shown(replace(found, detail={"feature": which}), "features", ~valid.any(axis=1))
+        return not_shown(replace(found, detail={"feature": which}), "features", ~valid.any(axis=1))
 
     def depth(self) -> Revisits:
         name = "geometry" if "geometry" in self.evidence.channels else "depth"
         values = self.channel(name, "frames", "depth")
         reference, observed, valid = self._returns(name, values["frames"], np.asarray(values["depth"]))
-        return _not_shown(environment_depth(reference, observed, valid), name, ~valid.any(axis=1))
+        return not_shown(environment_depth(reference, observed, valid), name, ~valid.any(axis=1))
 
     def reconstruction(self) -> Revisits:
         values = self.channel("geometry", "frames", "depth", "cam_from_world", "intrinsics")
-        poses = _cam_to_world(np.asarray(values["cam_from_world"], dtype=np.float64))
+        poses = cam_to_world(np.asarray(values["cam_from_world"], dtype=np.float64))
         reference, observed, seen = self._returns("geometry", values["frames"], np.asarray(values["depth"]))
         start, later, _ = self._returns("geometry", values["frames"], poses)
         later = np.where(seen[..., None, None], later, np.nan)
@@ -218,19 +206,20 @@ class Rollout:
         valid = self.returned(angles)
         found = environment_reconstruction(reference, start, observed, later, camera, valid)
         found = replace(found, detail={**found.detail, "angles_from": source, "validity": "30 degrees (RECONSTRUCTED)"})
-        return _not_shown(found, "geometry", ~seen.any(axis=1))
+        return not_shown(found, "geometry", ~seen.any(axis=1))
 
     def returned(self, angles: Angles) -> Flags:
         """Whether each return is valid: departed by 30 degrees, where the plan turns, and back within 30."""
         turns = np.array([revisit.turns for revisit in self.course.revisits], dtype=bool)
-        return (angles.departed() | ~turns) & angles.returned()
+        valid: Flags = (angles.departed() | ~turns) & angles.returned()
+        return valid
 
     @cached_property
     def angles(self) -> tuple[Angles, str]:
         """Departure and return by orientation, and whose poses say so."""
         if "geometry" in self.evidence.channels:
             values = self.channel("geometry", "frames", "cam_from_world")
-            poses = _cam_to_world(np.asarray(values["cam_from_world"], dtype=np.float64))
+            poses = cam_to_world(np.asarray(values["cam_from_world"], dtype=np.float64))
             return self._angles(poses, values["frames"]), "geometry"
         estimates = self.estimates()
         name = "da3" if "da3" in estimates else next(iter(estimates))
@@ -243,19 +232,7 @@ class Rollout:
             raise NotThereError(Measure(None, f"poses: {error}", status=Status.ERROR)) from error
 
     def _returns(self, name: str, frames: Any, rows: Any) -> tuple[Any, Any, Flags]:
-        """(M, …) by frame to the reference (…), the returns (K, W, …), and which of these there are (K, W)."""
-        at = np.asarray(frames)
-        first = np.flatnonzero(_within(at, self.course.reference))
-        if not first.size:
-            raise NotThereError(missing(f"{name}: no frame of V, {_words(self.course.reference)}"))
-        windows = [np.flatnonzero(_within(at, revisit.window)) for revisit in self.course.revisits]
-        most = max(1, *(len(window) for window in windows))
-        observed = np.zeros((len(windows), most, *rows.shape[1:]), dtype=rows.dtype)
-        there = np.zeros((len(windows), most), dtype=bool)
-        for k, window in enumerate(windows):
-            observed[k, : len(window)] = rows[window]
-            there[k, : len(window)] = True
-        return rows[first[0]], observed, there
+        return by_view(self.course, name, np.asarray(frames), rows)
 
     # -- the camera, quality, dynamics -------------------------------------------------------------------------------
 
@@ -325,29 +302,3 @@ class Rollout:
             fewest_cited=self.options.fewest_cited,
             ranges=ranges,
         )
-
-
-def _within(frames: Frames, span: Span) -> Flags:
-    inside: Flags = (frames >= span.start) & (frames < span.stop)
-    return inside
-
-
-def _words(span: Span) -> str:
-    return f"frames {span.start} to {span.stop - 1}"
-
-
-def _cam_to_world(cam_from_world: Values) -> Values:
-    poses = np.tile(np.eye(4), (len(cam_from_world), 1, 1))
-    poses[:, :3, :3] = cam_from_world[:, :3, :3].swapaxes(1, 2)
-    poses[:, :3, 3] = -np.einsum("nij,nj->ni", poses[:, :3, :3], cam_from_world[:, :3, 3])
-    return poses
-
-
-def _not_shown(found: Revisits, name: str, absent: Any) -> Revisits:
-    """A return of whose frames there is no evidence has no score: nobody looked, so nothing was lost."""
-    gone = np.asarray(absent, dtype=bool)
-    if not gone.any() or found.reason.startswith(NO_REFERENCE):
-        return found
-    values = np.where(gone, np.nan, found.values)
-    reason = f"{name}: no frame of the return to be scored"
-    return replace(found, values=values, n_used=np.where(gone, 0, found.n_used), reason=found.reason or reason)
