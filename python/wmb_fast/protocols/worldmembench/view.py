@@ -176,7 +176,7 @@ class Rollout:
         """A metric of targets, of evidence (T, M, …) by frame."""
         reference, observed, there, shown = by_target(self.course, name, np.asarray(frames), rows, valid)
         found: Revisits = metric(reference, observed, there, reduce=self.options.reduce)
-        return not_shown(found, name, ~shown)
+        return not_shown(found, name, shown)
 
     # -- the environment ---------------------------------------------------------------------------------------------
 
@@ -187,13 +187,13 @@ class Rollout:
             raise NotThereError(missing("features: the channel must hold cls or mean"))
         reference, observed, valid = self._returns("features", values["frames"], np.asarray(values[which]))
         found = environment_visible(reference, observed, valid)
-        return not_shown(replace(found, detail={"feature": which}), "features", ~valid.any(axis=1))
+        return not_shown(replace(found, detail={"feature": which}), "features", valid)
 
     def depth(self) -> Revisits:
         name = "geometry" if "geometry" in self.evidence.channels else "depth"
         values = self.channel(name, "frames", "depth")
         reference, observed, valid = self._returns(name, values["frames"], np.asarray(values["depth"]))
-        return not_shown(environment_depth(reference, observed, valid), name, ~valid.any(axis=1))
+        return not_shown(environment_depth(reference, observed, valid), name, valid)
 
     def reconstruction(self) -> Revisits:
         values = self.channel("geometry", "frames", "depth", "cam_from_world", "intrinsics")
@@ -206,7 +206,7 @@ class Rollout:
         valid = self.returned(angles)
         found = environment_reconstruction(reference, start, observed, later, camera, valid)
         found = replace(found, detail={**found.detail, "angles_from": source, "validity": "30 degrees (RECONSTRUCTED)"})
-        return not_shown(found, "geometry", ~seen.any(axis=1))
+        return not_shown(found, "geometry", seen)
 
     def returned(self, angles: Angles) -> Flags:
         """Whether each return is valid: departed by 30 degrees, where the plan turns, and back within 30."""

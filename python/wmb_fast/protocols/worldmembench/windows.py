@@ -76,8 +76,12 @@ def _most(windows: list[Frames]) -> int:
     return max(1, *(len(window) for window in windows))
 
 
-def not_shown(found: Revisits, name: str, absent: Flags) -> Revisits:
-    """A return of whose frames there is no evidence has no score: nobody looked, so nothing was lost."""
+def not_shown(found: Revisits, name: str, shown: Flags) -> Revisits:
+    """A return of whose frames there is no evidence has no score: nobody looked, so nothing was lost.
+
+    ``shown`` is (K,), or (K, W) by frame.
+    """
+    absent = ~shown.reshape(len(shown), -1).any(axis=1)
     if not absent.any() or found.reason.startswith(NO_REFERENCE):
         return found
     reason = found.reason or f"{name}: no frame of the return to be scored"
