@@ -11,6 +11,7 @@ import pytest
 from protocols.membench_worlds import exact, having, one, scores, values, without
 from protocols.test_worldmembench_dynamic import items, reply, said
 
+from wmb_fast import board
 from wmb_fast.protocols import worldmembench as wb
 from wmb_fast.protocols.record import Score, Status
 from wmb_fast.world import FAULTS
@@ -274,3 +275,10 @@ def test_objects_qualify_by_the_tracker() -> None:
     supports = wb.case_supports(records, "object_geometry", "lrlr")["world"]
     assert [s.tolist() for s in supports] == [[[False], [True]], [[True], [True]]]
     assert wb.tracking_coverage(supports) == 75
+
+
+def test_the_board_shows_three_decimals() -> None:
+    [table] = board.tables(scores(exact("lrlr", "displaced_wall", 2.0)), {"worldmembench": wb.COLUMNS})
+    cell = table.rows[0].cells["EnvDepth"]
+    assert board.value_text(cell) == f"{cell.value:.3f}"
+    assert f"{cell.value:.3f}" in board.to_markdown([table])
