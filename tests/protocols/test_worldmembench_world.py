@@ -88,6 +88,7 @@ def test_a_camera_that_does_not_come_back_makes_reconstruction_invalid() -> None
     record = one(stuck, "environment_reconstruction", 2)
     assert record.detail["return_deg"] > 30
     assert (record.value, record.detail["valid"]) == (0, False)
+    assert record.reason.startswith("invalid_return: ")
     assert values(stuck, 2)["environment_visible"] > 0
     good = one(stuck, "environment_reconstruction", 1)
     assert good.value == 1
@@ -170,6 +171,9 @@ def test_a_lost_object_is_zero() -> None:
     lost = having(having(base, "tracks", found=found), "appearance", valid=found)
     assert [values(lost, k)["object_geometry"] for k in (1, 2)] == [0, 1]
     assert [values(lost, k)["object_appearance"] for k in (1, 2)] == [0, pytest.approx(1)]
+    told = one(lost, "object_geometry", 1)
+    assert (told.status, told.reason) == (Status.OK, "lost: 1 of 1 targets not found after the return count 0")
+    assert one(lost, "object_geometry", 2).reason == ""
 
 
 def test_what_has_no_channel_says_so_and_nothing_raises() -> None:
@@ -253,6 +257,8 @@ def test_dynamic_records_and_table_5() -> None:
     rollouts = [judged(json.dumps(reply()), 0), judged(json.dumps(reply(said("no"))), 1), judged("I think so.", 2)]
     records = wb.score(rollouts)
     assert [r.value for r in records if r.metric == "dynamic_overall"] == [1, 0, None]
+    told = [r.reason.split(":")[0] for r in records if r.metric == "dynamic_overall"]
+    assert told == ["", "not_started", "not_json"]
     table = wb.dynamic_table(records)["world"]
     assert (table.started, table.videos, table.gated, table.conditional) == (1, 2, 0.5, 1)
     board = wb.leaderboard(records)["world"]
@@ -282,3 +288,31 @@ def test_the_board_shows_three_decimals() -> None:
     cell = table.rows[0].cells["EnvDepth"]
     assert board.value_text(cell) == f"{cell.value:.3f}"
     assert f"{cell.value:.3f}" in board.to_markdown([table])
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "metric", "reason"),
+    [
+        ("geometry", {"intrinsics": np.ones((6, 2))}, "environment_reconstruction", "geometry: "),
+        ("geometry", {"cam_from_world": np.ones((6, 3, 3))}, "environment_reconstruction",
+         "geometry: cam_from_world must have shape (K, 3, 4), got shape (6, 3, 3)"),
+        ("geometry", {"depth": np.ones((6, 5))}, "environment_depth", "geometry: environment_depth: reference and"),
+        ("features", {"mean": np.ones((6, 2, 2, 2))}, "environment_visible", "features: environment_visible: ref"),
+        ("tracks", {"masks": np.ones((1, 6, 4), bool)}, "object_geometry", "tracks: object_geometry: reference must"),
+        ("poses", {"exact": np.full((121, 4, 4), 3.0)}, "camera_rotation_rpe", "poses: rpe: estimate"),
+    ],
+)  # fmt: skip
+def test_evidence_of_another_shape_costs_its_own_metric_alone(name, changes, metric, reason) -> None:
+    records = scores(having(exact("lrlr"), name, **changes))
+    broken = {r.metric for r in records if r.reason.startswith(reason)}
+    assert metric in broken
+    assert "object_appearance" in {r.metric for r in records if r.value is not None}
+
+
+def test_a_plan_that_does_not_fit_the_video_is_an_error_of_the_record() -> None:
+    base = exact("lrlr")
+    short = replace(base, facts=replace(base.facts, n_frames=3))
+    record = one(short, "environment_visible")
+    assert (record.status, record.value) == (Status.ERROR, None)
+    assert record.reason.startswith("plan: lay: plan must have no more steps")
+    assert wb.needs(short)

@@ -23,6 +23,7 @@ from .constants import ASPECTS
 from .judge import Judgement
 
 MISSING_ANSWERS = ("missing", "zero")
+NOT_STARTED = "not_started: the event did not start, which counts 0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +104,11 @@ def dynamic_memory(
     detail = {"problems": list(judgement.problems), "missing_answers": n_missing}
     why = "; ".join(judgement.problems) or "no_answer: the judge gave none"
     gate = missing(why, 1, detail) if started is None else Measure(float(started), "", 1, 1, detail)
-    aspects = {aspect: _mean(scores[[q.aspect == aspect for q in checklist.questions]], why, {}) for aspect in ASPECTS}
-    overall = _mean(scores, why, {**detail, "questions": scores, "started": started})
+    zero = NOT_STARTED if started is False else ""
+    aspects = {
+        aspect: _mean(scores[[q.aspect == aspect for q in checklist.questions]], why, zero, {}) for aspect in ASPECTS
+    }
+    overall = _mean(scores, why, zero, {**detail, "questions": scores, "started": started})
     return DynamicMemory(gate, scores, aspects, overall, n_missing)
 
 
@@ -119,8 +123,8 @@ def _gate(judgement: Judgement, fewest: int, ranges: Ranges | None) -> bool | No
     return len({n for n in judgement.cited if first <= n <= last}) >= fewest
 
 
-def _mean(scores: npt.NDArray[np.float64], why: str, detail: Mapping[str, object]) -> Measure:
+def _mean(scores: npt.NDArray[np.float64], why: str, zero: str, detail: Mapping[str, object]) -> Measure:
     there = scores[np.isfinite(scores)]
     if there.size < scores.size:
         return Measure(None, why, int(there.size), scores.size, detail, missing("").status)
-    return Measure(math.fsum(scores.tolist()) / scores.size, "", scores.size, scores.size, detail)
+    return Measure(math.fsum(scores.tolist()) / scores.size, zero, scores.size, scores.size, detail)

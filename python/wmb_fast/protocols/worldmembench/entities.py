@@ -89,8 +89,9 @@ def _similarity(op: str, reference: Any, observed: Any, valid: Any, reduce: str)
     later = numbers(op, "observed", observed, "(K, W, T, D)", "(K, T, D)")
     later, seen = _by_frame(op, first, later, valid)
     scores = np.maximum(np.asarray(cosine_pairs(later, np.broadcast_to(first, later.shape))), 0.0)
-    evaluated = np.isfinite(first).all(axis=1) & (first != 0).any(axis=1)
-    return over_targets(_over_frames(scores, seen, reduce), evaluated, {"reduce": reduce, "lost": _lost(seen)})
+    evaluated: Flags = np.isfinite(first).all(axis=1) & (first != 0).any(axis=1)
+    lost: Flags = np.asarray(~seen.any(axis=1))
+    return over_targets(_over_frames(scores, seen, reduce), evaluated, lost, {"reduce": reduce})
 
 
 def _by_frame(op: str, first: Any, later: Any, valid: Any) -> tuple[Any, Flags]:
@@ -159,8 +160,8 @@ def object_geometry(
     scores = np.zeros(seen.shape)
     for k, w, t in np.argwhere(seen & evaluated):
         scores[k, w, t] = shape_agreement(first[t], later[k, w, t], align=align, grid=grid)
-    detail = {"align": align, "grid": grid, "reduce": reduce, "lost": _lost(seen)}
-    return over_targets(_over_frames(scores, seen, reduce), evaluated, detail)
+    detail = {"align": align, "grid": grid, "reduce": reduce}
+    return over_targets(_over_frames(scores, seen, reduce), evaluated, ~seen.any(axis=1), detail)
 
 
 def shape_agreement(a: npt.ArrayLike, b: npt.ArrayLike, *, align: str = "similarity", grid: int = 128) -> float:
@@ -207,8 +208,3 @@ def _over_frames(scores: Values, seen: Flags, reduce: str) -> Values:
         usable = usable[np.isfinite(usable)]
         result[k, t] = getattr(np, reduce)(usable) if usable.size else np.nan
     return result
-
-
-def _lost(seen: Flags) -> npt.NDArray[np.int64]:
-    """How many targets were not found at each return."""
-    return np.asarray((~seen.any(axis=1)).sum(axis=1), dtype=np.int64)

@@ -8,6 +8,7 @@ reconstruction by DA3; Reconstruction gives 0 for an invalid revisit (appendix G
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -182,7 +183,9 @@ def environment_reconstruction(
     seen = posed & returned[:, None]
     detail = {"tau": share, "columns": columns, "valid": returned}
     detail |= {name: _means(found[..., i], seen) for i, name in ((1, "precision"), (2, "recall"))}
-    return _per_return(found[..., 0], seen, "no_depth: a valid return, or the reference, has none", detail)
+    made = _per_return(found[..., 0], seen, "no_depth: a valid return, or the reference, has none", detail)
+    invalid = "invalid_return: the camera did not depart and come back, or has no pose, which counts 0"
+    return replace(made, zeroed=["" if ok else invalid for ok in np.atleast_1d(seen.any(axis=1))])
 
 
 def _scale_of(depth: Values) -> float:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..._walls.checks import shape_text
 from ..._walls.errors import bad_value
 from ..measure import Measure, missing, without
-from .arrays import Values
+from .arrays import Flags, Values
 
 NO_REFERENCE = "no_reference"
 
@@ -33,6 +33,7 @@ class Revisits:
         n_total: How many there were at first.
         per_target: (K, T), NaN where a target has no value; ``None`` for metrics of the whole view.
         reason: Why a revisit without a value has none.
+        zeroed: (K,) what of each revisit's value the protocol's rule made 0, in words; empty where nothing.
         detail: What was chosen, and what else was found, by name; arrays have a row a revisit.
     """
 
@@ -42,6 +43,7 @@ class Revisits:
     per_target: Values | None = None
     reason: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
+    zeroed: Sequence[str] = ()
 
     def measure(self, k: int) -> Measure:
         """Of revisit k, from 0."""
@@ -52,7 +54,7 @@ class Revisits:
             detail["per_target"] = self.per_target[k]
         value, used = float(self.values[k]), int(self.n_used[k])
         if math.isfinite(value):
-            return Measure(value, "", used, self.n_total, detail)
+            return Measure(value, self.zeroed[k] if self.zeroed else "", used, self.n_total, detail)
         kind = without if self.reason.startswith(NO_REFERENCE) else missing
         return kind(self.reason, self.n_total, detail)
 
@@ -114,26 +116,26 @@ def model_score(videos: npt.ArrayLike) -> Measure:
     return Measure(math.fsum(usable) / len(usable), "", len(usable), values.size)
 
 
-def over_targets(
-    per_target: Values, evaluated: Sequence[bool] | npt.NDArray[np.bool_], detail: Mapping[str, Any]
-) -> Revisits:
+def over_targets(per_target: Values, evaluated: Flags, lost: Flags, detail: Mapping[str, Any]) -> Revisits:
     """Revisits from targets: the mean over those that the reference shows, each counting the same (RECONSTRUCTED).
 
     Args:
         per_target: (K, T) scores; NaN where the evidence is broken. A target lost after return has 0, not NaN.
         evaluated: (T,) whether the reference shows the target.
+        lost: (K, T) whether the target was not found after the return.
         detail: Goes into the result.
     """
-    chosen = np.asarray(evaluated, dtype=bool)
-    rows = np.where(chosen, per_target, np.nan)
+    rows = np.where(evaluated, per_target, np.nan)
+    gone = (lost & evaluated).sum(axis=1)
     there = np.isfinite(rows)
     used = there.sum(axis=1).astype(np.int64)
     sums = np.array([math.fsum(row[mask].tolist()) for row, mask in zip(rows, there, strict=True)])
     values = np.divide(sums, used, out=np.full(len(rows), np.nan), where=used > 0)
-    total = int(chosen.sum())
+    total = int(evaluated.sum())
     reason = ""
     if not total:
-        reason = f"{NO_REFERENCE}: the reference shows none of {chosen.size} targets"
+        reason = f"{NO_REFERENCE}: the reference shows none of {evaluated.size} targets"
     elif not there.any(axis=1).all():
         reason = "not_finite: the evidence of every target is NaN, infinite or zero in a frame that is marked valid"
-    return Revisits(values, used, total, rows, reason, detail)
+    zeroed = [f"lost: {n} of {total} targets not found after the return count 0" if n else "" for n in gone.tolist()]
+    return Revisits(values, used, total, rows, reason, {**detail, "lost": gone}, zeroed)

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..._walls.errors import ArgumentError
 from ..evidence import Evidence, Need
-from ..measure import Measure, NotThereError, plain
+from ..measure import Measure, NotThereError, missing, plain
 from ..record import Score
 from .checklist import judged_frames
 from .constants import (
@@ -31,7 +32,7 @@ _CHANNELS = {
     "object_appearance": ("tracks", "appearance"),
     "object_geometry": ("tracks",),
     "environment_visible": ("features",),
-    "environment_depth": ("geometry", "depth"),
+    "environment_depth": ("depth", "geometry"),
     "environment_reconstruction": ("geometry",),
     **dict.fromkeys(CAMERA, ("poses",)),
     **dict.fromkeys(QUALITY, ("frame_quality",)),
@@ -133,10 +134,12 @@ class _Maker:
         return records
 
     def _revisits(self, metric: str) -> Revisits:
-        if metric not in ENVIRONMENT:
-            return self.rollout.entity(metric)
-        ways = self.rollout.visible, self.rollout.depth, self.rollout.reconstruction
-        return ways[ENVIRONMENT.index(metric)]()
+        rollout = self.rollout
+        ways = dict(zip(ENVIRONMENT, (rollout.visible, rollout.depth, rollout.reconstruction), strict=True))
+        try:
+            return ways[metric]() if metric in ways else rollout.entity(metric)
+        except ArgumentError as error:  # evidence of a shape that no metric takes
+            raise NotThereError(missing(f"{_CHANNELS[metric][-1]}: {error}")) from error
 
     def _with_angles(self, measure: Measure, k: int) -> Measure:
         """Departure and return beside a score of the environment, where there are poses."""

@@ -238,15 +238,24 @@ class Rollout:
 
     def estimates(self) -> dict[str, Values]:
         """Estimator to poses of all frames, NaN where it gives none."""
+        made = {name: poses for name, poses in self.cameras.items() if name != TARGET}
+        if not made:
+            raise NotThereError(missing("poses: the channel holds no estimator's array"))
+        return made
+
+    @cached_property
+    def cameras(self) -> dict[str, Values]:
+        """All arrays of the poses channel, (N, 4, 4) each."""
         values = self.channel("poses", "frames")
         at, n = np.asarray(values["frames"]), self.facts.n_frames
         made = {}
-        for name, poses in values.items():
-            if name not in ("frames", TARGET):
-                made[name] = np.full((n, 4, 4), np.nan)
-                made[name][at] = poses
-        if not made:
-            raise NotThereError(missing("poses: the channel holds no estimator's array"))
+        for name in (name for name in values if name != "frames"):
+            poses = np.asarray(values[name], dtype=np.float64)
+            if poses.shape != (len(at), 4, 4) or (at.size and not 0 <= at.min() <= at.max() < n):
+                wanted = f"{name} must hold poses (K, 4, 4) of frames within the video's {n}"
+                raise NotThereError(missing(f"poses: {wanted}, got shape {poses.shape}"))
+            made[name] = np.full((n, 4, 4), np.nan)
+            made[name][at] = poses
         return made
 
     @property
@@ -269,11 +278,8 @@ class Rollout:
     @property
     def target(self) -> Values:
         """Q_t: handed in, or as the plan says."""
-        values = self.channel("poses", "frames")
-        if TARGET in values:
-            whole = np.full((self.facts.n_frames, 4, 4), np.nan)
-            whole[np.asarray(values["frames"])] = values[TARGET]
-            return whole
+        if TARGET in self.cameras:
+            return self.cameras[TARGET]
         try:
             return target_poses(self.plan, self.facts.n_frames)
         except ArgumentError as error:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._walls.checks import shape_text
 from ...rollout.plan import Span
 from ..measure import NotThereError, missing
 from .arrays import Flags, Values
@@ -90,7 +91,10 @@ def not_shown(found: Revisits, name: str, shown: Flags) -> Revisits:
 
 
 def cam_to_world(cam_from_world: Values) -> Values:
-    """The inverses of (K, 3, 4) rigid motions, as (K, 4, 4)."""
+    """The inverses of (K, 3, 4) or (K, 4, 4) rigid motions, as (K, 4, 4)."""
+    if cam_from_world.ndim != 3 or cam_from_world.shape[1:] not in ((3, 4), (4, 4)):
+        shape = shape_text(cam_from_world)
+        raise NotThereError(missing(f"geometry: cam_from_world must have shape (K, 3, 4), got {shape}"))
     poses = np.tile(np.eye(4), (len(cam_from_world), 1, 1))
     poses[:, :3, :3] = cam_from_world[:, :3, :3].swapaxes(1, 2)
     poses[:, :3, 3] = -np.einsum("nij,nj->ni", poses[:, :3, :3], cam_from_world[:, :3, 3])
