@@ -210,3 +210,29 @@ def test_diagnostics_that_do_not_go_together() -> None:
         wb.decompose([False], [0.5])
     with pytest.raises(ArgumentError, match="compare_policies: baseline must be one of a, got 'b'"):
         wb.compare_policies({"a": {}}, {"a": {}}, baseline="b")
+
+
+@pytest.mark.parametrize("n_frames", [481, 493, 497, 505, 551])
+@pytest.mark.parametrize("name", wb.REVISITS)
+def test_table_4_lengths_have_all_phases_and_images(n_frames: int, name: str) -> None:
+    """On the published frame counts every phase has frames, and the judge sees every phase."""
+    plan = named_plan(name)
+    course = wb.course_of(plan, n_frames)
+    assert course is not None
+    assert course.reference.start == 0
+    before = course.reference.stop
+    for revisit in course.revisits:
+        assert before <= revisit.departure.start < revisit.departure.stop <= revisit.back.start
+        assert revisit.back.start < revisit.window.start < revisit.window.stop <= n_frames
+        before = revisit.departure.stop
+    frames = wb.judged_frames(n_frames)
+    assert (frames[0], frames[-1]) == (0, n_frames - 1)
+    assert set(np.diff(frames[:-1])) == {8}
+    ranges = wb.phase_ranges(course, frames)
+    assert None not in (ranges.initial_hold, *ranges.departures, *ranges.revisits, ranges.returned_hold)
+    poses = wb.target_poses(plan, n_frames, degrees_per_frame=0.5)
+    angles = wb.departure_and_return(poses, range(n_frames), course)
+    if name != "translate_square":
+        assert angles.qualified().all()  # half a degree a frame departs by 30 degrees on every plan
+        off = 0.5 * np.arange(1, len(course.revisits) + 1)  # equal shares are off by a frame a cycle at most
+        assert (angles.return_deg <= off + 1e-9).all()

@@ -232,6 +232,12 @@ def test_the_leaderboard_and_tables_of_worlds() -> None:
     excess = wb.cross_axis_excess(*({m: r for m, (_, r) in tables[t].items()} for t in ("lrlr", "lrud")))
     assert (excess.n, excess.models) == (4, 2)
     assert excess.by_model["keeps"] == pytest.approx(0, abs=1e-9)
+    seconds = {model: dict.fromkeys(range(6), time) for model, time in (("keeps", 2.0), ("forgets", 1.0))}
+    policies = wb.compare_policies(wb.case_scores(records), seconds, baseline="keeps")
+    assert policies["forgets"].n["environment_depth"] == 6
+    assert policies["forgets"].speedup == 2
+    assert policies["keeps"].scores["environment_depth"] == pytest.approx(1)
+    assert policies["forgets"].scores["environment_depth"] < 0.95
     kept = wb.qualified_cases(records, "environment_depth", "lrlr")
     assert {m: f.tolist() for m, f in kept.items()} == {"forgets": [True, True], "keeps": [True, True]}
     assert wb.multi_revisit_decrease({m: r for m, (_, r) in tables["lrlr"].items()}, kept).n == 4

@@ -45,6 +45,7 @@ from .quality import quality_frames, video_quality
 from .report import (
     COLUMNS,
     case_angles,
+    case_scores,
     case_supports,
     columns,
     dynamic_table,
@@ -84,6 +85,7 @@ __all__ = [
     "axis_row",
     "camera_following",
     "case_angles",
+    "case_scores",
     "case_supports",
     "checklist_alignment",
     "checklist_of",

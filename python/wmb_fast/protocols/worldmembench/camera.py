@@ -55,7 +55,8 @@ def target_poses(
 
     Returns:
         (N, 4, 4) float64, camera to world, OpenCV axes: x_world = Q_t x_cam; the first is the identity. A camera that
-        has turned back is where it was, to the bit.
+        has turned back is where it was, to the bit; a way back of one frame less, as equal shares of an odd length may
+        have it, ends a frame's motion short of it.
 
     Raises:
         ArgumentError: The plan turns, and nothing says how far a frame.

@@ -88,6 +88,19 @@ def leaderboard(records: Iterable[Score], *, trajectories: Sequence[str] | None 
     return {model: {column.name: column.value(by_model[model]) for column in chosen} for model in sorted(by_model)}
 
 
+def case_scores(records: Iterable[Score]) -> dict[str, dict[str, dict[str, float]]]:
+    """Model to metric to case to the score of its video, as :func:`compare_policies` takes them (table 3).
+
+    Where the models are policies of one model. A case keeps its trajectory; videos without a score are left out.
+    """
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for record in records:
+        if record.model is not None and record.value is not None and "revisit" not in record.part:
+            cases = found.setdefault(record.model, {}).setdefault(record.metric, {})
+            cases[f"{record.case or record.rollout} {record.part.get('trajectory')}"] = record.value
+    return found
+
+
 def revisit_scores(records: Iterable[Score], metric: str, trajectory: str) -> dict[str, tuple[list[str], Values]]:
     """Model to its cases and their revisits' scores (N, K), as the functions of :mod:`.diagnostics` take them.
 
