@@ -50,7 +50,7 @@ def score(
         list[Path],
         typer.Argument(parser=_path, metavar="PATH...", help="Videos, folders of videos or of frames, or manifests."),
     ],
-    protocol: Annotated[list[str], typer.Option(help="Protocols, separated by commas: worldmark.")],
+    protocol: Annotated[list[str], typer.Option(help="Protocols, separated by commas: worldmark, r2m, worldmembench.")],
     plan: Annotated[
         str | None, typer.Option(help="A plan file, or a plan's name; overrides what the files say.")
     ] = None,
@@ -123,9 +123,29 @@ def board_(
     return DONE
 
 
+@app.command()
+def prompt(
+    paths: Annotated[list[Path], typer.Argument(help="Videos, folders of videos, or manifests.")],
+    template: Annotated[
+        Path | None, typer.Option("--prompt", help="A file with the prompt's wording.  [default: our own]")
+    ] = None,
+    plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
+    out: Out = Path("prompts"),
+) -> int:
+    """Write what a judge of Dynamic Memory is shown and asked: images and prompt, a folder a rollout."""
+    written = run.write_prompts(paths, out=out, plan=plan, template=template)
+    for one in written:
+        if one.folder is None:
+            print(f"not written  {one.rollout}: {one.problem}")
+        else:
+            print(f"prompt  {one.folder}  (the reply goes into {one.reply})")
+    return DONE if all(one.folder for one in written) else INCOMPLETE
+
+
 _FAULT_HELP = (
     "NAME=STRENGTH, or NAME alone for its usual strength. "
-    "Names: slow_response, wrong_direction, stall, hard_cut, repainted_wall."
+    "Names: slow_response, wrong_direction, stall, hard_cut, repainted_wall, displaced_wall, squashed_box, "
+    "retextured_box."
 )
 
 
@@ -138,11 +158,16 @@ def world(
     fps: Annotated[float, typer.Option(help="Frames a second.")] = 16.0,
     seconds: Annotated[float, typer.Option(help="What a step of the plan lasts.")] = 20.0,
     size: Annotated[str, typer.Option(help="WIDTHxHEIGHT in pixels.")] = "320x192",
+    evidence: Annotated[
+        bool, typer.Option("--evidence", help="Hand in exact cameras, depth and masks beside the video.")
+    ] = False,
 ) -> int:
     """Render the known-answer world along a plan, with faults to order."""
     from .world import build
 
-    written = build(plan, _faults(fault or []), out, seed=seed, fps=fps, seconds=seconds, size=_size(size))
+    written = build(
+        plan, _faults(fault or []), out, seed=seed, fps=fps, seconds=seconds, size=_size(size), evidence=evidence
+    )
     print(f"world  {written}")
     return DONE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,17 @@ def test_worldmembench_layout(tmp_path: Path) -> None:
         ("sana", "human/lrud/case_001"),
         ("sana", "object/lrlrlr_sym_1dpf/case_2"),
     ]
-    assert [r.plan for r in rollouts] == [named_plan("lrud"), named_plan("lrlrlr")]
+    turning = replace(named_plan("lrlrlr"), degrees_per_frame=1.0)
+    assert [r.plan for r in rollouts] == [named_plan("lrud"), turning]
+
+
+def test_a_manifest_that_gives_the_plan_alone_leaves_model_and_case_to_the_name(tmp_path: Path) -> None:
+    root = files(tmp_path, "human/sana/lr_hold_sym_0p5dpf/case_001/video.mp4")
+    row = {"video": "human/sana/lr_hold_sym_0p5dpf/case_001/video.mp4", "plan": "lrud"}
+    (root / "manifest.json").write_text(json.dumps([row]))
+    [found] = find_rollouts(root / "manifest.json")
+    assert (found.model, found.case) == ("sana", "human/lr_hold_sym_0p5dpf/case_001")
+    assert (found.plan, found.plan_source) == (named_plan("lrud"), "manifest manifest.json")
 
 
 def test_a02_names_that_do_not_fit(tmp_path: Path) -> None:

@@ -33,9 +33,19 @@ ABSENT = {
     "mvpr": "MutualVPR is not installed: hand in <video>.mvpr.npz (frames, features)",
     "matches": "SuperPoint and LightGlue are not installed: hand in <video>.matches.npz (pairs, n_matches, n_a, n_b, "
     "n_inliers)",
-    "judge": "no judge was asked: hand in <video>.judge.npz (pairs, state_score, from 1 to 5, -1 where it failed)",
+    "states": "no judge was asked: hand in <video>.states.npz (pairs, state_score, from 1 to 5, -1 where it failed)",
     "objects": "GroundingDINO, SAM2, DINOv2 and CLIP are not installed: hand in <video>.objects.npz (pairs, "
     "appearance, semantic)",
+    "frame_quality": "no builtin estimator rates frames: hand in <video>.frame_quality.npz (frames, imaging from 0 to "
+    "100, aesthetic from 0 to 10)",
+    "poses": "no builtin estimator follows cameras: hand in <video>.poses.npz (one array (K, 4, 4) an estimator, "
+    "camera to world; frames)",
+    "tracks": "no builtin estimator tracks people and things: hand in <video>.tracks.npz (frames, kinds, found, masks)",
+    "faces": "no builtin estimator embeds faces: hand in <video>.faces.npz (frames, embedding, valid)",
+    "appearance": "no builtin estimator embeds masked crops: hand in <video>.appearance.npz (frames, embedding, valid)",
+    "checklist": "the case's eight questions are needed: hand in <video>.checklist.json",
+    "judge": "no builtin estimator judges events: write the prompt with wmb-fast prompt, and put the judge's reply "
+    "into <video>.judge.json",
 }
 
 

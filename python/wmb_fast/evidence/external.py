@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence that the user hands in: one npz file a channel, beside the video or in a folder of such files.
+"""Evidence that the user hands in: one file a channel, beside the video or in a folder of such files.
 
 Beside the video it is named ``<video's stem>.<channel>.npz`` (``016_014.parallax.npz`` beside ``016_014.mp4``), in a
 folder ``<rollout id>.<channel>.npz``; the folder comes first. It comes before any estimator: a file that cannot be used
@@ -16,7 +16,16 @@ makes the channel missing, and is never silently replaced. Its arrays, for N fra
 - ``dino``, ``boq``, ``mvpr``: ``frames`` (K,) sorted, ``features`` (K, D), one vector a frame;
 - values of pairs of frames, ``pairs`` (P, 2) with (P,) values beside them, NaN where there is none: ``lpips``
   (``lpips``), ``matches`` (``n_matches``, ``n_a``, ``n_b``, ``n_inliers``, or ``match_ratio`` and ``inlier_ratio``),
-  ``judge`` (``state_score``, -1 where the judge failed), ``objects`` (``appearance``, ``semantic``).
+  ``states`` (``state_score``, -1 where the judge failed), ``objects`` (``appearance``, ``semantic``).
+- ``frame_quality``: ``frames`` (K,), ``imaging`` (K,) from 0 to 100 and ``aesthetic`` (K,) from 0 to 10;
+- ``poses``: an array (K, 4, 4) an estimator, camera to world, under the estimator's name, and under ``target`` what was
+  commanded; ``frames`` (K,), by default all;
+- ``tracks``: ``frames`` (K,), and of T targets ``kinds`` (T,), 0 a person, 1 an object, ``found`` (T, K), whether the
+  tracker has it, and ``masks`` (T, K, H, W);
+- ``faces`` and ``appearance``: ``frames`` (K,), and of the targets of ``tracks`` ``embedding`` (T, K, D) and ``valid``
+  (T, K), whether there is one.
+
+Two are JSON, ``<video's stem>.<channel>.json``: ``checklist``, the questions of a case, and ``judge``, a judge's reply.
 
 An optional text ``estimator`` says what made it. In records its tier is ``external``.
 """
@@ -35,6 +44,7 @@ import numpy as np
 
 from .._walls.errors import FileFormatError
 from ..protocols.evidence import Channel, Maker
+from ..rollout.tables import load
 
 REQUIRED = {
     "flow": ("horizontal", "radial"),
@@ -49,19 +59,28 @@ REQUIRED = {
     "mvpr": ("frames", "features"),
     "lpips": ("pairs", "lpips"),
     "matches": ("pairs",),
-    "judge": ("pairs", "state_score"),
+    "states": ("pairs", "state_score"),
     "objects": ("pairs", "appearance", "semantic"),
+    "frame_quality": ("frames", "imaging", "aesthetic"),
+    "poses": (),
+    "tracks": ("frames", "kinds", "found"),
+    "faces": ("frames", "embedding", "valid"),
+    "appearance": ("frames", "embedding", "valid"),
+    "checklist": (),
+    "judge": (),
 }
 BY_FRAME = ("features", "dino", "boq", "mvpr")  # made for some frames: what they cover is known
+TEXTS = ("checklist", "judge")  # channels whose files are JSON
 _ESTIMATOR = "estimator"
 
 
 def find(video: Path, rollout: str, channel: str, folder: str | os.PathLike[str] | None) -> Path | None:
     """The file that holds a channel of a rollout, if the user handed one in."""
     stem = video.name if video.is_dir() else video.stem
-    places = [video.parent / f"{stem}.{channel}.npz"]
+    ending = "json" if channel in TEXTS else "npz"
+    places = [video.parent / f"{stem}.{channel}.{ending}"]
     if folder is not None:
-        places.insert(0, Path(folder) / f"{rollout}.{channel}.npz")
+        places.insert(0, Path(folder) / f"{rollout}.{channel}.{ending}")
     return next((place for place in places if place.is_file()), None)
 
 
@@ -69,9 +88,12 @@ def read(path: Path, channel: str, n_frames: int) -> Channel:
     """Reads and checks one.
 
     Raises:
-        FileFormatError: Not an npz, an array that is missing or does not fit the rollout.
+        FileFormatError: Not an npz, an array that is missing or does not fit the rollout; not JSON, or not text.
     """
     content = path.read_bytes()
+    fingerprint = hashlib.sha256(content).hexdigest()[:16]
+    if channel in TEXTS:
+        return Channel(_text(path, channel, content), Maker(channel, "external", "external", fingerprint))
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             values: dict[str, Any] = {name: stored[name] for name in stored.files}
@@ -86,8 +108,17 @@ def read(path: Path, channel: str, n_frames: int) -> Channel:
             raise _refused(path, f"hold numbers in {key}", f"{value.dtype}")
     values = {key: value.item() if value.ndim == 0 else value for key, value in values.items()}
     _CHECKS[channel](path, values, n_frames)
-    fingerprint = hashlib.sha256(content).hexdigest()[:16]
     return Channel(values, Maker(channel, name, "external", fingerprint))
+
+
+def _text(path: Path, channel: str, content: bytes) -> dict[str, Any]:
+    """A checklist as data; a judge's reply as it is: whether it is JSON is a question for the protocol."""
+    if channel == "checklist":
+        return {"document": load("gather", path)}
+    try:
+        return {"text": content.decode()}
+    except UnicodeDecodeError as error:
+        raise _refused(path, "be UTF-8 text", str(error)) from error
 
 
 def _refused(path: Path, requirement: str, got: str) -> FileFormatError:
@@ -157,6 +188,52 @@ def _of_pairs(path: Path, values: dict[str, Any], n_frames: int) -> None:
         raise _refused(path, f"hold pairs within the video's {n_frames} frames", got)
 
 
+def _frame_quality(path: Path, values: dict[str, Any], n_frames: int) -> None:
+    _frames(path, values, n_frames)
+    wanted = values["frames"].shape
+    for name in ("imaging", "aesthetic"):
+        if np.shape(values[name]) != wanted:
+            raise _refused(path, f"hold {name} of shape {wanted}", f"shape {np.shape(values[name])}")
+
+
+def _poses(path: Path, values: dict[str, Any], n_frames: int) -> None:
+    values.setdefault("frames", np.arange(n_frames))
+    _frames(path, values, n_frames)
+    wanted = (len(values["frames"]), 4, 4)
+    for name, poses in values.items():
+        if name != "frames" and np.shape(poses) != wanted:
+            raise _refused(path, f"hold {name} of shape {wanted}", f"shape {np.shape(poses)}")
+
+
+def _tracks(path: Path, values: dict[str, Any], n_frames: int) -> None:
+    _frames(path, values, n_frames)
+    values["kinds"] = np.atleast_1d(values["kinds"])
+    if values["kinds"].ndim != 1 or not np.isin(values["kinds"], (0, 1)).all():
+        raise _refused(path, "hold kinds that are 0 or 1", str(values["kinds"].tolist()))
+    wanted = (len(values["kinds"]), len(values["frames"]))
+    _flags(path, values, "found", wanted)
+    if "masks" in values:
+        shape = np.shape(values["masks"])
+        if len(shape) != 4 or shape[:2] != wanted:
+            raise _refused(path, f"hold masks of shape {(*wanted, 'H', 'W')}", f"shape {shape}")
+        values["masks"] = values["masks"] != 0
+
+
+def _embeddings(path: Path, values: dict[str, Any], n_frames: int) -> None:
+    _frames(path, values, n_frames)
+    shape = np.shape(values["embedding"])
+    if len(shape) != 3 or shape[1] != len(values["frames"]):
+        raise _refused(path, f"hold embedding of shape (T, {len(values['frames'])}, D)", f"shape {shape}")
+    _flags(path, values, "valid", shape[:2])
+
+
+def _flags(path: Path, values: dict[str, Any], name: str, wanted: tuple[int, ...]) -> None:
+    given = np.asarray(values[name])
+    if given.shape != wanted or not np.isin(given, (0, 1)).all():
+        raise _refused(path, f"hold {name} of shape {wanted}, 0 or 1", f"shape {given.shape}")
+    values[name] = given != 0
+
+
 def _parallax(path: Path, values: dict[str, Any], n_frames: int) -> None:
     values["segments"] = [int(j) for j in np.atleast_1d(values["segments"])]
     for j in values["segments"]:
@@ -185,5 +262,10 @@ _CHECKS = {
     "geometry": _framewise,
     "depth": _framewise,
     **dict.fromkeys(("dino", "boq", "mvpr"), _vectors),
-    **dict.fromkeys(("lpips", "matches", "judge", "objects"), _of_pairs),
+    **dict.fromkeys(("lpips", "matches", "states", "objects"), _of_pairs),
+    "frame_quality": _frame_quality,
+    "poses": _poses,
+    "tracks": _tracks,
+    "faces": _embeddings,
+    "appearance": _embeddings,
 }

@@ -106,9 +106,9 @@ class Column:
         terms: What is averaged.
         combine: The column's value from its terms' means, in their order.
         higher_is_better: Which end is the best.
-        digits: Decimals of it that are worth reading.
         about: Whether a record, with a value or without, belongs to the column: coverage and the reasons for what is
             missing come from these. ``None`` means the records that a term picks, which leaves no reasons to tell.
+        digits: Decimals that a reader is shown.
     """
 
     name: str

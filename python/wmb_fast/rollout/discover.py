@@ -178,8 +178,8 @@ def _from_entry(entry: Entry, above: Path) -> Rollout:
     below = video.relative_to(above) if video.is_relative_to(above) else Path(video.name)
     identity = entry.identity or (below if entry.video.is_dir() else below.with_suffix("")).as_posix()
     plan, source = entry.plan, entry.source
-    named = plan_from_filename(video) if plan is None else None
-    if named is not None:
+    named = plan_from_filename(video)
+    if named is not None and plan is None:
         plan, source = named.plan, "file name"
     model = entry.model or (named.model if named else _folder_as_model(below))
     case = entry.case or (named.case if named else video.stem)

@@ -50,7 +50,7 @@ METRICS: Mapping[str, Metric] = {
         Metric("object_semantic_persistence", "object_identity", "Sem", "objects", "semantic"),
         Metric("match_ratio", "local_geometry", "Match", "matches", "match_ratio", digits=4),
         Metric("ransac_inlier_ratio", "local_geometry", "Inlier", "matches", "inlier_ratio", digits=4),
-        Metric("state_score", "persistent_state", "State", "judge", "state_score"),
+        Metric("state_score", "persistent_state", "State", "states", "state_score"),
     )
 }
 FAMILIES: Mapping[str, tuple[str, ...]] = {

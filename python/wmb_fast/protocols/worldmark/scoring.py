@@ -13,6 +13,7 @@ import numpy as np
 
 from ..._walls.errors import bad_value
 from ..evidence import Evidence, Need
+from ..measure import NotThereError, plain
 from ..record import Score, Status
 from .constants import COMPAT_FPS, LOCAL_FEWEST_FRAMES
 from .following import action_metrics
@@ -21,7 +22,7 @@ from .measure import Measure, Signal, in_words, missing, without
 from .report import PUBLISHED_NAN
 from .revisit import revisit_frames
 from .segments import KEYS
-from .view import NotThereError, Rollout, cuts_of
+from .view import Rollout, cuts_of
 
 NAME = "worldmark"
 SEGMENT_METRICS = ("direction_accuracy", "direction_purity", "motion_stability", "response_latency")
@@ -233,7 +234,7 @@ class _Maker:
 
 def _as_fields(measure: Measure) -> dict[str, Any]:
     """The fields of a record that come from a measure, as strict JSON."""
-    detail = {name: _plain(value) for name, value in measure.detail.items()}
+    detail = {name: plain(value) for name, value in measure.detail.items()}
     value, status, reason = measure.value, measure.status, in_words(measure.reason)
     if measure.is_nan:
         value, status, reason = None, Status.NOT_EVALUABLE, "not_finite: the published evaluator gives NaN"
@@ -246,13 +247,3 @@ def _as_fields(measure: Measure) -> dict[str, Any]:
         "n_total": measure.n_total,
         "detail": detail,
     }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -13,6 +13,7 @@ import numpy as np
 from ..._walls.errors import ArgumentError
 from ...rollout.plan import Action, Facts
 from ..evidence import Evidence
+from ..measure import NotThereError
 from ..record import Status
 from .constants import COMPAT_FPS, FLOW_GRID, FLOW_STRIDE
 from .local import Cuts, local_memory
@@ -20,13 +21,6 @@ from .measure import Measure, Signal, missing, without
 from .parallax import Samples
 from .revisit import NOT_A_ROUND_TRIP, Reversal, published_bounds, reversals, revisit_memory
 from .segments import KEYS, Timeline, first_frames, first_samples, is_round_trip, key_of
-
-
-class NotThereError(Exception):
-    """Why a metric cannot be looked at."""
-
-    def __init__(self, measure: Measure) -> None:
-        self.measure = measure
 
 
 @dataclass(frozen=True)
