@@ -38,7 +38,7 @@ from .ops.stats import (
     pearson,
     spearman,
 )
-from .ops.visibility import Visibility, visibility
+from .ops.visibility import SampledVisibility, Visibility, sampled_visibility, visibility
 
 if TYPE_CHECKING:
     from . import reference
@@ -62,6 +62,7 @@ __all__ = [
     "Projection",
     "Reprojection",
     "ReprojectionError",
+    "SampledVisibility",
     "Splat",
     "Visibility",
     "WmbError",
@@ -95,6 +96,7 @@ __all__ = [
     "reprojection_error",
     "rotation_angle_deg",
     "rpe",
+    "sampled_visibility",
     "set_num_threads",
     "spearman",
     "splat_depth",

@@ -74,16 +74,16 @@ Adapter = Callable[[Case], Outcome]
 
 def adapters() -> dict[str, Adapter]:
     """Vector file id (``group/name``) to the function that runs one of its cases."""
-    from . import evo, libs, libs_stats, opis, worldmark
+    from . import evo, libs, libs_stats, opis, opis_contract, worldmark
 
-    return {**evo.ADAPTERS, **libs.ADAPTERS, **libs_stats.ADAPTERS, **opis.ADAPTERS, **worldmark.ADAPTERS}
+    modules = (evo, libs, libs_stats, opis, opis_contract, worldmark)
+    return {file: adapter for module in modules for file, adapter in module.ADAPTERS.items()}
 
 
 # Groups whose protocol or op this version does not have: reported as skipped, by name.
 NOT_BUILT = {
     "A_worldmark/A5_global_C3": "WorldMark's Global memory is not built yet",
     "B_r2m": "wmb_fast.protocols.r2m is not built yet",
-    "C_opis": "wmb_fast.protocols.opis is not built yet",
     "E_memobench": "wmb_fast.protocols.kin is not built yet",
     "E_mind": "wmb_fast.protocols.kin is not built yet",
     "E_wbench": "wmb_fast.protocols.kin is not built yet",

@@ -12,7 +12,7 @@ from .reproject import project, reproject_depth, splat_depth, unproject
 from .reproject_pairs import depth_agreement, reprojection_error
 from .rpe import PoseErrors, deviation, rotation_angle_deg, rpe
 from .stats import bootstrap_ci, fisher_mean, pairwise_agreement, pearson, spearman
-from .visibility import visibility
+from .visibility import sampled_visibility, visibility
 
 __all__ = [
     "Alignment",
@@ -45,6 +45,7 @@ __all__ = [
     "reprojection_error",
     "rotation_angle_deg",
     "rpe",
+    "sampled_visibility",
     "spearman",
     "splat_depth",
     "umeyama",

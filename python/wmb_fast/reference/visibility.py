@@ -71,6 +71,55 @@ def visibility(
     return state
 
 
+def sampled_visibility(
+    pixels: Array,
+    depth: Array,
+    seen_depth: Array,
+    confidence: Array | None,
+    sizes: Array,
+    counts: Array,
+    *,
+    with_area: bool = False,
+    min_inside: float = 0.3,
+    min_area: float = 16,
+    occlusion: float = 0.95,
+    min_visible: float = 0.3,
+    min_occluded: float = 0.7,
+    min_coverage: float = 0.7,
+    min_confidence: float = 0.65,
+) -> dict[str, Array]:
+    """The same for N instances whose points are projected already: pixels (N, Q, 2), sizes (N, 2), counts (N,)."""
+    found = {name: np.full(len(counts), np.nan) for name in ("inside", "known", "occluded", "visible", "area")}
+    state = np.full(len(counts), UNKNOWN, dtype=np.uint8)
+    for i, n in enumerate(counts.tolist()):
+        at, z, seen = (x[i, :n].astype(np.float64) for x in (pixels, depth, seen_depth))
+        if n == 0 or not (np.isfinite(at).all() and np.isfinite(z).all()):
+            continue
+        inside = (at >= 0).all(axis=-1) & (at < sizes[i]).all(axis=-1) & (z > 0)
+        trusted = np.ones(n, dtype=bool) if confidence is None else confidence[i, :n] >= min_confidence
+        with np.errstate(invalid="ignore"):
+            known = inside & is_depth(seen) & trusted
+            hidden = known & (seen < occlusion * z)
+        found["inside"][i], found["occluded"][i] = inside.sum() / n, hidden.sum() / n
+        found["visible"][i] = (known.sum() - hidden.sum()) / n
+        found["known"][i] = known.sum() / inside.sum() if inside.any() else np.nan
+        area = _hull_area(at[inside])
+        found["area"][i] = area if with_area else np.nan
+        if n < FEWEST_POINTS:
+            continue
+        if not inside.any() or found["inside"][i] < min_inside:
+            state[i] = OUTSIDE
+        elif area < min_area:
+            state[i] = TOO_SMALL
+        elif found["known"][i] < min_coverage:
+            state[i] = UNKNOWN
+        elif found["visible"][i] >= min_visible:
+            state[i] = VISIBLE
+        elif found["occluded"][i] >= min_occluded:
+            state[i] = OCCLUDED
+    return {"state": state, **found}
+
+
 def _hull_area(points: Array) -> float:
     """The area of the convex hull (Andrew's monotone chain)."""
     ordered = sorted(map(tuple, points.tolist()))

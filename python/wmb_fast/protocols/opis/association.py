@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which observation is which reference object: a partial one-to-one assignment in every frame, all frames at once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._walls.errors import bad_value
+from ...ops.assign import assign
+from ...ops.cosine import cosine_matrix
+from .constants import (
+    AMBIGUITY_MARGIN,
+    ATTRIBUTE_WEIGHT,
+    CATEGORY_WEIGHT,
+    EMBEDDING_WEIGHT,
+    MIN_AFFINITY,
+    MIN_COSINE,
+    NULL_COST,
+    SMALLEST_NORM,
+    UNKNOWN_CATEGORY,
+)
+from .described import ABSENT, Array, Described, Floats
+
+Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.int64]
+NEAR_FLOOR = 1e-6  # cosines this near to the floor are summed again, in the published order
+
+
+@dataclass(frozen=True)
+class Affinities:
+    """Every reference with every observation: ``scores`` and ``cosines`` (R, N); a cosine is NaN without embeddings."""
+
+    scores: Floats
+    cosines: Array
+
+
+@dataclass(frozen=True)
+class Association:
+    """What :func:`associate` returns, for T frames and R references.
+
+    Attributes:
+        observed: (T, R) int64: the position of the observation among all N, -1 for none.
+        cosine: (T, R): of the pair's embeddings; NaN where there is no pair, or no embedding to compare.
+        score: (T, R): the pair's affinity; NaN where there is none.
+        margin: (T, R): by how much the choice beats the next one; NaN in frames without observations and for
+            references that were no candidates.
+        ambiguous: (T, R): the margin is below 0.05.
+        unmatched: (N,): observations without a reference.
+    """
+
+    observed: Indices
+    cosine: Floats
+    score: Floats
+    margin: Floats
+    ambiguous: Flags
+    unmatched: Flags
+
+
+def affinities(reference: Described, observed: Described) -> Affinities:
+    """How alike references and observations are, from 0 to 1.
+
+    The mean of ``(cos + 1) / 2`` (weight 0.65), attributes (0.25) and category (0.10), renormalised over those that
+    there are. A category is 1 where it agrees, 0 where not, 0.5 where one is missing; attributes are the mean over those
+    that both have: numbers ``max(0, 1 - |d| / max(|ref|, 1))``, text 1 or 0. The whole is 0 where the cosine is below
+    0.05, where an embedding is not finite, and where neither embeddings nor attributes can be compared: a category
+    alone says nothing of identity.
+
+    Args:
+        reference: R objects.
+        observed: N objects, described with the same vocabulary.
+
+    Returns:
+        ``scores`` (R, N) float64, ``cosines`` (R, N) in the dtype of the embeddings.
+
+    Numerics:
+        Cosines by :func:`~wmb_fast.cosine_matrix`; the rest in float64, in the order of the formula. Whether a cosine
+        within 1e-6 of the floor reaches it is decided on a sum in the order of the dimensions.
+
+    Source:
+        OPIS (arXiv 2609.35052), section 4.1; weights of its released evaluator.
+
+    Example:
+        >>> import numpy as np
+        >>> one, other = np.array([[1.0, 0.0]]), np.array([[0.6, 0.8]])
+        >>> affinities(Described.of_arrays(one, [7]), Described.of_arrays(other, [7])).scores.round(6)
+        array([[0.826667]])
+    """
+    cosines, comparable = _cosines(reference, observed)
+    total = (cosines + 1.0) * (EMBEDDING_WEIGHT / 2) if comparable is None else _first_part(cosines, comparable)
+    total = total.astype(np.float64, copy=False)
+    weights: float | Floats = EMBEDDING_WEIGHT if comparable is None else EMBEDDING_WEIGHT * comparable
+    has_attributes, by_attribute = _attributes(reference, observed)
+    if has_attributes is not None:
+        total += ATTRIBUTE_WEIGHT * by_attribute
+        weights = weights + ATTRIBUTE_WEIGHT * has_attributes
+    total += _category_part(reference.categories, observed.categories)
+    total /= weights + CATEGORY_WEIGHT
+    np.clip(total, 0.0, 1.0, out=total)
+    floored = cosines < MIN_COSINE
+    _settle_near_floor(floored, cosines, reference, observed)
+    if comparable is not None:
+        nothing_to_go_by = ~comparable if has_attributes is None else ~comparable & ~has_attributes
+        floored = (floored & comparable) | nothing_to_go_by
+        floored |= ~_finite(reference)[:, None] | ~_finite(observed)[None, :]
+        cosines = np.where(comparable, cosines, np.nan)
+    total[floored] = 0.0
+    return Affinities(total, cosines)
+
+
+def _finite(objects: Described) -> Flags:
+    return np.isfinite(objects.embeddings).all(axis=1) if len(objects) else np.zeros(0, dtype=bool)
+
+
+def _cosines(reference: Described, observed: Described) -> tuple[Array, Flags | None]:
+    """Cosines, and where there are any; ``None`` for everywhere."""
+    shape = len(reference), len(observed)
+    width = max(reference.embeddings.shape[1], observed.embeddings.shape[1])
+    if not width or not all(shape):
+        return np.zeros(shape), np.zeros(shape, dtype=bool)
+    kind = np.result_type(reference.embeddings, observed.embeddings)
+    a, b = (_widened(x.embeddings, width, kind) for x in (reference, observed))
+    cosines = cosine_matrix(a, b)
+    if (reference.dims == width).all() and (observed.dims == width).all() and not np.isnan(cosines).any():
+        return cosines, None
+    lengths = [np.linalg.norm(x.astype(np.float64), axis=1) for x in (a, b)]
+    long_enough = [np.isfinite(length) & (length > SMALLEST_NORM) for length in lengths]
+    alike = (reference.dims[:, None] == observed.dims[None, :]) & (reference.dims > 0)[:, None]
+    comparable = alike & long_enough[0][:, None] & long_enough[1][None, :] & ~np.isnan(cosines)
+    return np.where(comparable, cosines, 0.0), comparable
+
+
+def _widened(rows: Array, width: int, kind: npt.DTypeLike) -> Array:
+    rows = np.ascontiguousarray(rows, dtype=kind)
+    return rows if rows.shape[1] == width else np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
+
+
+def _first_part(cosines: Array, comparable: Flags) -> Floats:
+    return np.where(comparable, (cosines.astype(np.float64) + 1.0) * (EMBEDDING_WEIGHT / 2), 0.0)
+
+
+def _attributes(reference: Described, observed: Described) -> tuple[Flags | None, Floats]:
+    """Where two objects share an attribute, and the mean over those they share; ``None`` where no two do."""
+    shape = len(reference), len(observed)
+    count, total = np.zeros(shape, dtype=np.int64), np.zeros(shape)
+    for a in range(len(reference.attribute_text)):
+        mine, theirs = reference.attribute_text[a][:, None], observed.attribute_text[a][None, :]
+        if (mine == ABSENT).all() or (theirs == ABSENT).all():
+            continue
+        both = (mine != ABSENT) & (theirs != ABSENT)
+        x, y = reference.attribute_number[a][:, None], observed.attribute_number[a][None, :]
+        with np.errstate(invalid="ignore"):
+            nearness = np.clip(1.0 - np.abs(y - x) / np.maximum(np.abs(x), 1.0), 0.0, 1.0)
+        score = np.where(np.isnan(x) | np.isnan(y), mine == theirs, nearness)
+        total += np.where(both, score, 0.0)
+        count += both
+    if not count.any():
+        return None, total
+    return count > 0, np.divide(total, count, out=total, where=count > 0)
+
+
+def _category_part(mine: Indices, theirs: Indices) -> Floats:
+    part = np.where(mine[:, None] == theirs[None, :], CATEGORY_WEIGHT, 0.0)
+    if (mine == ABSENT).any() or (theirs == ABSENT).any():
+        part[(mine[:, None] == ABSENT) | (theirs[None, :] == ABSENT)] = CATEGORY_WEIGHT * UNKNOWN_CATEGORY
+    return part
+
+
+def _settle_near_floor(floored: Flags, cosines: Array, reference: Described, observed: Described) -> None:
+    """The published test is on ``2 s - 1``, s being the cosine moved to 0..1: rounding decides cosines of 0.05."""
+    near = np.argwhere(np.abs(cosines - MIN_COSINE) < NEAR_FLOOR)
+    for i, j in near.tolist():
+        a, b = reference.embeddings[i].tolist(), observed.embeddings[j].tolist()
+        dot = sum(x * y for x, y in zip(a, b, strict=False))
+        lengths = math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(y * y for y in b))
+        floored[i, j] = lengths > 0 and 2.0 * ((dot / lengths + 1.0) / 2.0) - 1.0 < MIN_COSINE
+
+
+def associate(
+    reference: Described, observed: Described, starts: npt.ArrayLike, *, candidates: Flags | None = None
+) -> Association:
+    """The partial one-to-one assignment of references to observations, in every frame.
+
+    In each frame the pairs are taken that cost the least in sum, a pair costing 1 - affinity and a reference that stays
+    alone 0.65; a pair is accepted at an affinity of 0.35 or more. The margin of a reference is the affinity of its pair
+    (0.35 where it stays alone) less the best other one of its row, or 0.35 if that is more.
+
+    Args:
+        reference: R objects, sorted by id as text: the order decides ties.
+        observed: N objects of all frames, frame by frame, each frame sorted by id.
+        starts: (T + 1,): where each frame begins among them, and N.
+        candidates: (T, R): references that may be seen in a frame at all; by default all.
+
+    Returns:
+        An :class:`Association`.
+
+    Raises:
+        ArgumentError: Starts or candidates that do not fit.
+
+    Numerics:
+        As :func:`affinities`; the assignment with ``ties="opis"``, to the last bit the released solver's choice.
+
+    Source:
+        OPIS (arXiv 2609.35052), section 4.1 and its released evaluator.
+
+    Example:
+        >>> import numpy as np
+        >>> cups = Described.of_arrays(np.eye(2), [0, 0])
+        >>> seen = Described.of_arrays(np.array([[0.1, 1.0], [1.0, 0.1], [0.0, 1.0]]), [0, 0, 0])
+        >>> associate(cups, seen, [0, 2, 3]).observed
+        array([[ 1,  0],
+               [-1,  2]])
+    """
+    bounds = np.asarray(starts, dtype=np.int64)
+    n_frames, shape = len(bounds) - 1, (len(bounds) - 1, len(reference))
+    if n_frames < 0 or (np.diff(bounds) < 0).any() or bounds[0] != 0 or bounds[-1] != len(observed):
+        raise bad_value("associate", "starts", f"rise from 0 to the {len(observed)} observations", bounds.tolist())
+    if candidates is not None and candidates.shape != shape:
+        raise bad_value("associate", "candidates", f"have shape {shape}", candidates.shape)
+    found = affinities(reference, observed)
+    column = _assigned(found.scores, bounds, candidates)
+    frame, row = np.nonzero(column >= 0)
+    position = column[frame, row]
+    accepted = found.scores[row, position] >= MIN_AFFINITY
+    column[frame[~accepted], row[~accepted]] = -1
+    frame, row, position = frame[accepted], row[accepted], position[accepted]
+    score, cosine = np.full(shape, np.nan), np.full(shape, np.nan)
+    score[frame, row], cosine[frame, row] = found.scores[row, position], found.cosines[row, position]
+    margin = _margins(found.scores, bounds, score, row, position)
+    if candidates is not None:
+        margin[~candidates] = np.nan
+    unmatched = np.ones(len(observed), dtype=bool)
+    unmatched[position] = False
+    with np.errstate(invalid="ignore"):
+        return Association(column, cosine, score, margin, margin < AMBIGUITY_MARGIN, unmatched)
+
+
+def _assigned(scores: Floats, bounds: Indices, candidates: Flags | None) -> Indices:
+    """(T, R): the observation that each reference takes, -1 for none."""
+    n_frames, n_references = len(bounds) - 1, len(scores)
+    column = np.full((n_frames, n_references), -1, dtype=np.int64)
+    counts = np.diff(bounds)
+    if n_frames and n_references and (counts == counts[0]).all() and candidates is None:
+        cost = 1.0 - scores.reshape(n_references, n_frames, counts[0]).transpose(1, 0, 2)
+        chosen = assign(np.ascontiguousarray(cost), null_cost=NULL_COST, ties="opis")
+        return np.where(chosen >= 0, chosen + bounds[:-1, None], -1)
+    allowed = np.ones(column.shape, dtype=bool) if candidates is None else candidates
+    rows = [np.flatnonzero(frame) for frame in allowed]
+    frames = [t for t in range(n_frames) if counts[t] and len(rows[t])]
+    costs = [1.0 - scores[rows[t], bounds[t] : bounds[t + 1]] for t in frames]
+    for t, chosen in zip(frames, assign(costs, null_cost=NULL_COST, ties="opis") if frames else [], strict=True):
+        column[t, rows[t]] = np.where(chosen >= 0, chosen + bounds[t], -1)
+    return column
+
+
+def _margins(scores: Floats, bounds: Indices, score: Floats, row: Indices, position: Indices) -> Floats:
+    margin = np.full(score.shape, np.nan)
+    busy = np.flatnonzero(np.diff(bounds))
+    if not len(busy) or not len(scores):
+        return margin
+    others = scores.copy()
+    others[row, position] = -np.inf
+    best_other = np.maximum.reduceat(others, bounds[busy], axis=1).T
+    chosen = np.where(np.isnan(score[busy]), MIN_AFFINITY, score[busy])
+    margin[busy] = chosen - np.maximum(best_other, MIN_AFFINITY)
+    return margin
