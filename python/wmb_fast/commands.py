@@ -39,7 +39,7 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
 @app.command()
 def score(
     paths: Annotated[list[Path], typer.Argument(help="Videos, folders of videos or of frames, or manifests.")],
-    protocol: Annotated[list[str], typer.Option(help="Protocols, separated by commas: worldmark.")],
+    protocol: Annotated[list[str], typer.Option(help="Protocols, separated by commas: opis, worldmark.")],
     plan: Annotated[
         str | None, typer.Option(help="A plan file, or a plan's name; overrides what the files say.")
     ] = None,

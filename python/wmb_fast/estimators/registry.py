@@ -25,6 +25,8 @@ ABSENT = {
     "flow_<j>), or import a depth network",
     "geometry": "no builtin estimator reconstructs cameras and depth: hand in <video>.geometry.npz (frames, depth, "
     "confidence, cam_from_world, intrinsics), or import a multi-view network",
+    "objects": "no builtin estimator segments objects and embeds them: put the video into its case folder, with "
+    "reference_scene.json and video_observation.json",
     "quality": "no builtin estimator rates quality: hand in <video>.quality.npz (quality, aesthetic, from 1 to 5)",
 }
 

@@ -20,6 +20,7 @@ from ..rollout.discover import Rollout
 from ..rollout.plan import Facts
 from ..rollout.video import open_video
 from . import external as handed_in
+from . import objects
 from .store import Key, Store
 
 
@@ -97,6 +98,7 @@ class _Desk:
         self._notes.extend(self._known["notes"])
         for channel in handed_in.REQUIRED:
             self._take_in(channel, external)
+        self._take_in_objects()
 
     @property
     def evidence(self) -> Evidence:
@@ -173,6 +175,14 @@ class _Desk:
             return
         if "mean" in self._channels[channel].values:
             self._covered[channel] = tuple(self._channels[channel].values["frames"].tolist())
+
+    def _take_in_objects(self) -> None:
+        try:
+            files = objects.find(self._rollout.video_path)
+            if files:
+                self._know(objects.CHANNEL, objects.read(files), None)
+        except (FileFormatError, OSError) as error:
+            self._missing[objects.CHANNEL] = str(error)
 
     def _know(self, channel: str, found: Channel, frames: tuple[int, ...] | None) -> None:
         self._channels[channel] = found

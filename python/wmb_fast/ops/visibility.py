@@ -254,7 +254,7 @@ def _sampled_on_core(
     found = {name: np.empty(n) for name in ("inside", "known", "occluded", "visible", "area")}
     state = np.empty(n, np.uint8)
     core.sampled_visibility(
-        flat["pixels"], flat["depth"], flat["seen_depth"], flat["confidence"], counts.astype(np.int64, copy=False), sizes,
-        np.array(list(limits.values())), with_area, state, *found.values(),
+        flat["pixels"], flat["depth"], flat["seen_depth"], flat["confidence"], counts.astype(np.int64, copy=False),
+        sizes, np.array(list(limits.values())), with_area, state, *found.values(),
     )  # fmt: skip
     return {"state": state, **found}

@@ -83,9 +83,7 @@ def _compare(outcome: Outcome, case: Case, tolerance: Mapping[str, float], skip:
             outcome.same(f"{where} keys", sorted(got), sorted(expected))
             for name in expected:
                 check(f"{where}.{name}", got.get(name), expected[name])
-        elif isinstance(expected, list) and expected and isinstance(expected[0], (list, float)):
-            outcome.close(where, got, expected, rel=rel, abs_=abs_)
-        elif isinstance(expected, float):
+        elif isinstance(expected, float) or (isinstance(expected, list) and _are_numbers(expected)):
             outcome.close(where, got, expected, rel=rel, abs_=abs_)
         elif isinstance(expected, list):
             outcome.same(where, list(got), expected)
@@ -95,6 +93,10 @@ def _compare(outcome: Outcome, case: Case, tolerance: Mapping[str, float], skip:
     for name, value in case.expected.items():
         if name not in skip:
             check(name, outcome.got.get(name), value)
+
+
+def _are_numbers(values: Sequence[Any]) -> bool:
+    return bool(values) and isinstance(values[0], (list, float))
 
 
 def _refused(call: Any, about: str) -> Outcome:
@@ -114,7 +116,7 @@ def visibility(case: Case) -> Outcome:
     inputs, outcome = case.inputs, Outcome()
     size = inputs["frame_size"] or (np.nan, np.nan)
     told, box = inputs["evidence"], inputs["observed_bbox"]
-    projections = projections_of([(0, 0, told)] if told else [])
+    projections = opis.Projections.of_records([(0, 0, told)] if told else [])
     projected = opis.project(projections, 1, 1, [size])
     scored = [inputs["frame_status"] == "scored"]
     area = opis.direct_areas([np.nan] * 4 if box is None else box, size)
@@ -140,46 +142,6 @@ def visibility(case: Case) -> Outcome:
         else:
             outcome.same(name, got.get(name), value)
     return outcome
-
-
-def projections_of(told: Sequence[tuple[int, int, Mapping[str, Any]]]) -> opis.Projections:
-    """The projections of (frame, instance, evidence), padded to one number of points."""
-    pixels, depths = [], []
-    for _, _, one in told:
-        at, z = _projected(one)
-        pixels.append(at)
-        depths.append(z)
-    longest = max([len(z) for z in depths], default=1)
-
-    def padded(rows: Sequence[Any], *tail: int) -> np.ndarray:
-        out = np.zeros((len(rows), longest, *tail))
-        for i, row in enumerate(rows):
-            out[i, : len(row)] = row
-        return out
-
-    return opis.Projections(
-        np.array([t for t, _, _ in told], dtype=np.int64),
-        np.array([i for _, i, _ in told], dtype=np.int64),
-        padded(pixels, 2),
-        padded(depths),
-        padded([one["current_depth"] for _, _, one in told]),
-        padded([one["depth_confidence"] for _, _, one in told]),
-        np.array([len(z) for z in depths], dtype=np.int64),
-        np.array([one["camera_confidence"] for _, _, one in told], dtype=np.float64),
-        np.array([one["reference_source"] == "input_only" for _, _, one in told], dtype=bool),
-        np.array([one.get("baseline_sufficient", True) for _, _, one in told], dtype=bool),
-    )
-
-
-def _projected(one: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    if "projected_pixels" in one:
-        pixels = np.asarray(one["projected_pixels"], dtype=np.float64).reshape(-1, 2)
-        return pixels, np.asarray(one["projected_depth"], dtype=np.float64)
-    from ..ops.reproject import project
-
-    arrays = (np.asarray(one[k], dtype=np.float64) for k in ("reference_points_3d", "intrinsics", "world_to_camera"))
-    found = project(*arrays)
-    return found.pixels, found.depth
 
 
 def _diagnostics(
@@ -309,12 +271,11 @@ def paper_formula(case: Case) -> Outcome:
 def _frames(frames: Sequence[Mapping[str, Any]], form: Any) -> tuple[Any, ...]:
     """Expected, matched, extras, cosines and structures as arrays."""
     names = sorted({name for frame in frames for name in (*frame["expected"], *frame["matched"])})
-    flags = [
-        np.array([[name in frame[key] for name in names] for frame in frames], dtype=bool).reshape(
-            len(frames), len(names)
-        )
+    shape = len(frames), len(names)
+    flags = (
+        np.array([[name in frame[key] for name in names] for frame in frames], dtype=bool).reshape(shape)
         for key in ("expected", "matched")
-    ]
+    )
     structures = [
         [
             math.exp(-one["rho"] / 0.05) if "rho" in one else float(opis.proportion_scores(one["ratios"], form=form))

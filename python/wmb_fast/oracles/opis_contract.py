@@ -10,7 +10,6 @@ import numpy as np
 
 from .._walls.errors import ArgumentError
 from ..protocols import opis
-from .opis import projections_of
 from .runner import Adapter, Case, Outcome
 
 Result = dict[str, Any]
@@ -74,7 +73,7 @@ def _case(inputs: Mapping[str, Any]) -> opis.Case:
         bank=bank,
         observations=seen,
         frame_scored=np.array([frame is not None and frame["status"] == "scored" for frame in geometry], dtype=bool),
-        projections=projections_of(told),
+        projections=opis.Projections.of_records(told),
         matches=[_matches(frame) if frame else None for frame in geometry],
         dynamic=None if inputs["structure"] is None else _dynamic(inputs["structure"], bank, seen),
     )
@@ -91,11 +90,8 @@ def _dynamic(structure: Any, bank: opis.Bank, seen: opis.Observations) -> opis.M
         t = seen.windows.index(window)
         first, last = seen.starts[t : t + 2].tolist()
         rows.append((t, bank.ids.index(reference), first + seen.ids[first:last].index(observed), score))
-    frame, instance, position, score = (
-        (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [], [])
-    )
-    indices = (np.array(column, dtype=np.int64) for column in (frame, instance, position))
-    return opis.Measured(*indices, np.array(score, dtype=np.float64))
+    table = np.array(rows, dtype=np.float64).reshape(-1, 4)
+    return opis.Measured(*table[:, :3].T.astype(np.int64), table[:, 3])
 
 
 def _rows(rows: opis.Rows, case: opis.Case) -> list[Result]:

@@ -64,9 +64,9 @@ def affinities(reference: Described, observed: Described) -> Affinities:
     """How alike references and observations are, from 0 to 1.
 
     The mean of ``(cos + 1) / 2`` (weight 0.65), attributes (0.25) and category (0.10), renormalised over those that
-    there are. A category is 1 where it agrees, 0 where not, 0.5 where one is missing; attributes are the mean over those
-    that both have: numbers ``max(0, 1 - |d| / max(|ref|, 1))``, text 1 or 0. The whole is 0 where the cosine is below
-    0.05, where an embedding is not finite, and where neither embeddings nor attributes can be compared: a category
+    there are. A category is 1 where it agrees, 0 where not, 0.5 where one is missing; attributes are the mean over
+    those that both have: numbers ``max(0, 1 - |d| / max(|ref|, 1))``, text 1 or 0. The whole is 0 where the cosine is
+    below 0.05, where an embedding is not finite, and where neither embeddings nor attributes can be compared: a category
     alone says nothing of identity.
 
     Args:

@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._walls.errors import bad_value
 from .association import Flags, Indices

@@ -107,7 +107,7 @@ def mask_box(mask: Flags) -> tuple[float, float, float, float]:
 def distinct(masks: Flags, boxes: Floats, sureness: npt.ArrayLike) -> list[int]:
     """Which of N masks (N, H, W) to keep, in their order: the surest of each set that shows one instance.
 
-    Two show one where their IoU is 0.82, the share of the smaller that lies in the other 0.92, or their boxes' IoU 0.88.
+    Two show one where their IoU is 0.82, the share of the smaller in the other 0.92, or the IoU of their boxes 0.88.
     """
     rank = np.argsort(-np.asarray(sureness, dtype=np.float64), kind="stable")
     area = masks.sum(axis=(1, 2))

@@ -74,8 +74,8 @@ def claim_structure(
     """How much of an object's build a judge still finds, from 0 to 1.
 
     Claims of a confidence below 0.7 do not count. A claim is judged where the judge saw it, is sure to 0.7, and does
-    not answer ``unknown``; what is not judged takes no part. Each family's score is the supported fraction of its judged
-    claims, and the score their mean over the families that have any. The order of answers does not matter.
+    not answer ``unknown``; what is not judged takes no part. Each family's score is the supported fraction of its
+    judged claims, and the score their mean over the families that have any. The order of answers does not matter.
 
     Args:
         claims: Of one object; at most 12.

@@ -38,7 +38,7 @@ WEIGHTS = (0.2, 0.4, 0.4)  # presence, identity, structure
 PRIOR_MEAN, PRIOR_STRENGTH = 0.5, 2.0  # of contract 3.11 alone
 
 # Sampling and diagnostics (sections 5.1 and E, figure 5).
-STRIDE, MOST_FRAMES, FIRST_SECOND = 8, 64, 1.0
+STRIDE, FIRST_SECOND = 8, 1.0
 INTERVALS_S = ((1.0, 4.0), (4.0, 7.0), (7.0, 10.0))
 LOADS = ((0, 20), (21, 40), (41, None))  # reference objects, both ends included
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contract ``3.11-strict-frame-presence-provisional``: what the released code computes, which is not the paper's formula.
+"""Contract ``3.11-strict-frame-presence-provisional``: what the released code computes, not the paper's formula.
 
 Identity is the mean over instances of their means, without a gate; structure is drawn towards 0.5 where little was
 measured, and has no coverage; the score is a product of powers, in which one component of 0 makes all 0. Where there is
@@ -150,9 +150,14 @@ def _structure(rows: Rows, bank: Bank) -> Metrics:
     candidates = dynamic | bank.projectable
     quality = np.where(dynamic, rows.structure, rows.geometry)
     found: Metrics = {}
-    for name, coverage, chosen in (
-        ("v3_input_structure_score", "v3_structure_coverage", dynamic),
-        ("v3_structural_quality_score", "v3_structural_quality_coverage", candidates),
+    for name, coverage, prior_only, chosen in (
+        ("v3_input_structure_score", "v3_structure_coverage", "v3_structure_prior_only_instances", dynamic),
+        (
+            "v3_structural_quality_score",
+            "v3_structural_quality_coverage",
+            "v3_quality_prior_only_instances",
+            candidates,
+        ),
     ):
         values = quality[:, chosen]
         count = (~np.isnan(values)).sum(axis=0)
@@ -163,9 +168,6 @@ def _structure(rows: Rows, bank: Bank) -> Metrics:
         found[name] = _mean(shrunk) if has_rows else None
         found[f"{name}_coverage_adjusted"] = _mean(total / values.shape[0]) if has_rows else None
         found[coverage] = _ratio(int(count.sum()), values.size)
-        prior_only = (
-            "v3_quality_prior_only_instances" if name.endswith("quality_score") else "v3_structure_prior_only_instances"
-        )
         found[prior_only] = int((count == 0).sum()) if has_rows else 0
     return found
 
@@ -186,7 +188,8 @@ def full_igm(found: Mapping[str, Any]) -> Metrics:
         ArgumentError: A component outside [0, 1], or NaN.
 
     Example:
-        >>> round(full_igm({"presence_score": 1.0, "identity_score": 0.25, "v3_reference_projective_score": None})["full_igm_score"], 4)
+        >>> found = full_igm({"presence_score": 1.0, "identity_score": 0.25, "v3_reference_projective_score": None})
+        >>> round(found["full_igm_score"], 4)
         32.9877
     """
     w_presence, w_identity, w_third = WEIGHTS

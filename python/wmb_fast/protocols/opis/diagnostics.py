@@ -14,8 +14,8 @@ from ..._walls.errors import bad_value
 from .association import Flags
 from .bank import Bank
 from .constants import IDENTITY_THRESHOLD, INTERVALS_S, LOADS
+from .formula import Components, case_components
 from .rows import Rows
-from .score import Components, case_components
 
 # Table 5: how each variant differs from the strict score. "No gate" removes the structural threshold alone.
 ABLATIONS: Mapping[str, Mapping[str, Any]] = {
@@ -27,12 +27,12 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = {
 
 
 def of_rows(rows: Rows, frames: Flags | None = None, **settings: Any) -> Components:
-    """A case's scores from its rows: :func:`~.score.case_components`.
+    """A case's scores from its rows: :func:`~.formula.case_components`.
 
     Args:
         rows: Of :func:`~.rows.observe`.
         frames: (T,) bool: score these alone.
-        settings: As :func:`~.score.case_components` takes.
+        settings: As :func:`~.formula.case_components` takes.
     """
     keep = slice(None) if frames is None else np.asarray(frames, bool)
     return case_components(
@@ -156,7 +156,7 @@ def label_agreement(ours: Sequence[object], theirs: Sequence[object]) -> Agreeme
     """Exact agreement of labels: evaluator validity, section G.
 
     For the repeatability of a judge these are its two verdicts on the same claims; for the audit the evaluator's
-    decisions and a person's, on association (exact assignment), visibility (five labels), identity or structure (three).
+    decisions and a person's: on association (exact assignment), visibility (five labels), identity, structure (three).
 
     Args:
         ours, theirs: Labels in the same order; ``None`` in either leaves the item out.

@@ -108,7 +108,7 @@ def proportion_scores(ratios: npt.ArrayLike, *, tolerance: float = POSE_TOLERANC
 
     Example:
         >>> proportion_scores([[2.0, 2.0, 2.0], [1.0, 1.0, 3.0]]).round(6)
-        array([1.       , 0.668038])
+        array([1.      , 0.668038])
     """
     one_of("proportion_scores", "form", form, ("log", "ratio"))
     values = np.asarray(ratios, dtype=np.float64)

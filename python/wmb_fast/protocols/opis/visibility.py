@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._walls.errors import bad_value
+from ...ops.reproject import project as project_points
 from ...ops.visibility import Visibility, sampled_visibility, visibility
 from .association import Flags, Indices
 from .constants import (
@@ -100,6 +102,46 @@ class Projections:
     camera_confidence: Floats
     input_only: Flags
     baseline_sufficient: Flags
+
+    @classmethod
+    def of_records(cls, told: Sequence[tuple[int, int, Mapping[str, Any]]]) -> Projections:
+        """Projections of (frame, instance, record), records being like those of a geometry artefact.
+
+        A record has ``projected_pixels`` and ``projected_depth``, or ``reference_points_3d``, ``world_to_camera`` and
+        ``intrinsics``; ``current_depth``, ``depth_confidence``, ``camera_confidence``, ``reference_source``, and
+        perhaps ``baseline_sufficient``. ``None`` in place of a number is one that was not finite.
+        """
+        at = [_projected(one) for _, _, one in told]
+        longest = max([len(z) for _, z in at], default=1)
+
+        def padded(rows: Sequence[Any], *tail: int) -> Floats:
+            out = np.zeros((len(rows), longest, *tail))
+            for i, row in enumerate(rows):
+                out[i, : len(row)] = np.array(row, dtype=np.float64)
+            return out
+
+        confidence = [one.get("depth_confidence", [1.0] * len(one["current_depth"])) for _, _, one in told]
+        return cls(
+            np.array([t for t, _, _ in told], dtype=np.int64),
+            np.array([i for _, i, _ in told], dtype=np.int64),
+            padded([pixels for pixels, _ in at], 2),
+            padded([z for _, z in at]),
+            padded([one["current_depth"] for _, _, one in told]),
+            padded(confidence),
+            np.array([len(z) for _, z in at], dtype=np.int64),
+            np.array([one.get("camera_confidence") for _, _, one in told], dtype=np.float64),
+            np.array([one.get("reference_source") == "input_only" for _, _, one in told], dtype=bool),
+            np.array([one.get("baseline_sufficient", True) for _, _, one in told], dtype=bool),
+        )
+
+
+def _projected(one: Mapping[str, Any]) -> tuple[Floats, Floats]:
+    if "projected_pixels" in one:
+        pixels = np.array(one["projected_pixels"], dtype=np.float64).reshape(-1, 2)
+        return pixels, np.array(one["projected_depth"], dtype=np.float64)
+    arrays = (np.array(one[k], dtype=np.float64) for k in ("reference_points_3d", "intrinsics", "world_to_camera"))
+    found = project_points(*arrays)
+    return found.pixels, found.depth
 
 
 @dataclass(frozen=True)

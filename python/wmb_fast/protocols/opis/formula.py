@@ -30,7 +30,8 @@ def frame_presence(expected: npt.ArrayLike, matched: npt.ArrayLike, extras: npt.
         (T,): NaN in frames where nothing is expected and no extra confirmed.
 
     Example:
-        >>> frame_presence([[True, True], [True, False], [False, False]], [[True, True], [True, True], [True, True]], [0, 1, 0])
+        >>> expected = [[True, True], [True, False], [False, False]]
+        >>> frame_presence(expected, [[True, True]] * 3, [0, 1, 0])
         array([ 1.,  0., nan])
     """
     should, found, more = np.asarray(expected, bool), np.asarray(matched, bool), np.asarray(extras)
