@@ -23,7 +23,7 @@ from .ops.associate import associate
 from .ops.bootstrap import Interval, bootstrap_ci
 from .ops.cosine import cosine_matrix, cosine_pairs
 from .ops.flow import flow_channels, parallax_split
-from .ops.mask import mask_iou
+from .ops.mask import BoxMedians, box_medians, mask_iou
 from .ops.match import Matches, Nearest, mutual_matches, nearest
 from .ops.path import interpolate_positions, path_length
 from .ops.reproject import Projection, Reprojection, Splat, project, reproject_depth, splat_depth, unproject
@@ -51,6 +51,7 @@ __all__ = [
     "ArgumentTypeError",
     "Assignment",
     "BackendError",
+    "BoxMedians",
     "Correlation",
     "DepthAgreement",
     "FileFormatError",
@@ -75,6 +76,7 @@ __all__ = [
     "ate",
     "available_backends",
     "bootstrap_ci",
+    "box_medians",
     "cosine_matrix",
     "cosine_pairs",
     "depth_agreement",

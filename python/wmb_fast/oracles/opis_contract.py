@@ -123,7 +123,7 @@ def _rows(rows: opis.Rows, case: opis.Case) -> list[Result]:
                 "presence": presence,
                 "visible_surface_geometry": _none(rows.geometry[t, i]),
                 "input_structure": _none(rows.structure[t, i]),
-                "reason": str(rows.reason[t, i]),
+                "reason": rows.reason(t, i),
                 "visibility_state": state.name.lower(),
                 "false_positive_evaluable": bool(rows.evaluable[t]),
                 "unmatched_observed_count": int(rows.extras[t]),

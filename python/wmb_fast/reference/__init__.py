@@ -5,7 +5,7 @@ from .align import Alignment, ErrorStats, Sim3, align_trajectory, ape, associate
 from .assign import assign, assignment
 from .cosine import cosine_matrix, cosine_pairs
 from .flow import flow_channels, parallax_split
-from .mask import mask_iou
+from .mask import box_medians, mask_iou
 from .match import mutual_matches, nearest
 from .path import interpolate_positions, path_length
 from .reproject import project, reproject_depth, splat_depth, unproject
@@ -26,6 +26,7 @@ __all__ = [
     "associate",
     "ate",
     "bootstrap_ci",
+    "box_medians",
     "cosine_matrix",
     "cosine_pairs",
     "depth_agreement",

@@ -66,8 +66,8 @@ def affinities(reference: Described, observed: Described) -> Affinities:
     The mean of ``(cos + 1) / 2`` (weight 0.65), attributes (0.25) and category (0.10), renormalised over those that
     there are. A category is 1 where it agrees, 0 where not, 0.5 where one is missing; attributes are the mean over
     those that both have: numbers ``max(0, 1 - |d| / max(|ref|, 1))``, text 1 or 0. The whole is 0 where the cosine is
-    below 0.05, where an embedding is not finite, and where neither embeddings nor attributes can be compared: a category
-    alone says nothing of identity.
+    below 0.05, where an embedding is not finite, and where neither embeddings nor attributes can be compared: a
+    category alone says nothing of identity.
 
     Args:
         reference: R objects.
@@ -90,25 +90,35 @@ def affinities(reference: Described, observed: Described) -> Affinities:
         array([[0.826667]])
     """
     cosines, comparable = _cosines(reference, observed)
-    total = (cosines + 1.0) * (EMBEDDING_WEIGHT / 2) if comparable is None else _first_part(cosines, comparable)
-    total = total.astype(np.float64, copy=False)
-    weights: float | Floats = EMBEDDING_WEIGHT if comparable is None else EMBEDDING_WEIGHT * comparable
-    has_attributes, by_attribute = _attributes(reference, observed)
-    if has_attributes is not None:
-        total += ATTRIBUTE_WEIGHT * by_attribute
-        weights = weights + ATTRIBUTE_WEIGHT * has_attributes
-    total += _category_part(reference.categories, observed.categories)
-    total /= weights + CATEGORY_WEIGHT
-    np.clip(total, 0.0, 1.0, out=total)
-    floored = cosines < MIN_COSINE
-    _settle_near_floor(floored, cosines, reference, observed)
+    below = _below_floor(cosines, reference, observed)
+    has = ((objects.attribute_text != ABSENT).any(axis=1) for objects in (reference, observed))
+    shared = np.flatnonzero(np.logical_and(*has))
+    by_category = {int(c): _category_part(int(c), observed.categories) for c in set(reference.categories.tolist())}
+    scores = np.empty(cosines.shape)
+    for i, score in enumerate(scores):  # one reference at a time: its row stays in the processor's cache
+        np.add(cosines[i], 1.0, out=score)
+        score *= EMBEDDING_WEIGHT / 2
+        weights: float | Floats = EMBEDDING_WEIGHT
+        nothing = below[i]
+        if comparable is not None:
+            score[~comparable[i]] = 0.0
+            weights = EMBEDDING_WEIGHT * comparable[i]
+            nothing = np.where(comparable[i], nothing, True)
+        if len(shared):
+            both, alike = _attributes(reference, i, observed, shared)
+            score += ATTRIBUTE_WEIGHT * alike
+            weights = weights + ATTRIBUTE_WEIGHT * both
+            if comparable is not None:
+                nothing = np.where(comparable[i], nothing, ~both)
+        score += by_category[int(reference.categories[i])]
+        score /= weights + CATEGORY_WEIGHT
+        np.minimum(score, 1.0, out=score)
+        score[nothing] = 0.0
     if comparable is not None:
-        nothing_to_go_by = ~comparable if has_attributes is None else ~comparable & ~has_attributes
-        floored = (floored & comparable) | nothing_to_go_by
-        floored |= ~_finite(reference)[:, None] | ~_finite(observed)[None, :]
+        scores[~_finite(reference)] = 0.0
+        scores[:, ~_finite(observed)] = 0.0
         cosines = np.where(comparable, cosines, np.nan)
-    total[floored] = 0.0
-    return Affinities(total, cosines)
+    return Affinities(scores, cosines)
 
 
 def _finite(objects: Described) -> Flags:
@@ -138,45 +148,37 @@ def _widened(rows: Array, width: int, kind: npt.DTypeLike) -> Array:
     return rows if rows.shape[1] == width else np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
 
 
-def _first_part(cosines: Array, comparable: Flags) -> Floats:
-    return np.where(comparable, (cosines.astype(np.float64) + 1.0) * (EMBEDDING_WEIGHT / 2), 0.0)
-
-
-def _attributes(reference: Described, observed: Described) -> tuple[Flags | None, Floats]:
-    """Where two objects share an attribute, and the mean over those they share; ``None`` where no two do."""
-    shape = len(reference), len(observed)
-    count, total = np.zeros(shape, dtype=np.int64), np.zeros(shape)
-    for a in range(len(reference.attribute_text)):
-        mine, theirs = reference.attribute_text[a][:, None], observed.attribute_text[a][None, :]
-        if (mine == ABSENT).all() or (theirs == ABSENT).all():
+def _attributes(reference: Described, i: int, observed: Described, which: Indices) -> tuple[Flags, Floats]:
+    """Which of N observations share an attribute with reference i, and the mean over those that they share."""
+    count, total = np.zeros(len(observed), dtype=np.int64), np.zeros(len(observed))
+    for a in which.tolist():
+        mine, theirs = reference.attribute_text[a, i], observed.attribute_text[a]
+        x, y = reference.attribute_number[a, i], observed.attribute_number[a]
+        if mine == ABSENT:
             continue
-        both = (mine != ABSENT) & (theirs != ABSENT)
-        x, y = reference.attribute_number[a][:, None], observed.attribute_number[a][None, :]
         with np.errstate(invalid="ignore"):
-            nearness = np.clip(1.0 - np.abs(y - x) / np.maximum(np.abs(x), 1.0), 0.0, 1.0)
-        score = np.where(np.isnan(x) | np.isnan(y), mine == theirs, nearness)
-        total += np.where(both, score, 0.0)
-        count += both
-    if not count.any():
-        return None, total
+            nearness = np.clip(1.0 - np.abs(y - x) / max(abs(x), 1.0), 0.0, 1.0)
+        score = np.where(np.isnan(nearness), mine == theirs, nearness)
+        total += np.where(theirs != ABSENT, score, 0.0)
+        count += theirs != ABSENT
     return count > 0, np.divide(total, count, out=total, where=count > 0)
 
 
-def _category_part(mine: Indices, theirs: Indices) -> Floats:
-    part = np.where(mine[:, None] == theirs[None, :], CATEGORY_WEIGHT, 0.0)
-    if (mine == ABSENT).any() or (theirs == ABSENT).any():
-        part[(mine[:, None] == ABSENT) | (theirs[None, :] == ABSENT)] = CATEGORY_WEIGHT * UNKNOWN_CATEGORY
-    return part
+def _category_part(mine: int, theirs: Indices) -> Floats:
+    known = (theirs != ABSENT) & (mine != ABSENT)
+    return np.where(known, np.where(theirs == mine, CATEGORY_WEIGHT, 0.0), CATEGORY_WEIGHT * UNKNOWN_CATEGORY)
 
 
-def _settle_near_floor(floored: Flags, cosines: Array, reference: Described, observed: Described) -> None:
+def _below_floor(cosines: Array, reference: Described, observed: Described) -> Flags:
     """The published test is on ``2 s - 1``, s being the cosine moved to 0..1: rounding decides cosines of 0.05."""
-    near = np.argwhere(np.abs(cosines - MIN_COSINE) < NEAR_FLOOR)
-    for i, j in near.tolist():
+    below = cosines < MIN_COSINE
+    for near in np.flatnonzero(np.abs(cosines - MIN_COSINE) < NEAR_FLOOR).tolist():
+        i, j = divmod(near, len(observed))
         a, b = reference.embeddings[i].tolist(), observed.embeddings[j].tolist()
         dot = sum(x * y for x, y in zip(a, b, strict=False))
         lengths = math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(y * y for y in b))
-        floored[i, j] = lengths > 0 and 2.0 * ((dot / lengths + 1.0) / 2.0) - 1.0 < MIN_COSINE
+        below[i, j] = lengths > 0 and 2.0 * ((dot / lengths + 1.0) / 2.0) - 1.0 < MIN_COSINE
+    return np.asarray(below)
 
 
 def associate(

@@ -53,7 +53,7 @@ def _presence(rows: Rows) -> Metrics:
     known = ~np.isnan(rows.presence)
     tp, fn = int((rows.presence == 1.0).sum()), int((rows.presence == 0.0).sum())
     fp = int(rows.extras.sum())
-    accounted = np.isin(rows.sighting.state, (State.OUTSIDE_VIEW, State.OCCLUDED))
+    accounted = rows.sighting.among(State.OUTSIDE_VIEW, State.OCCLUDED)
     missing = int((~known & ~accounted).sum())
     extra = int(rows.n_unmatched[~rows.evaluable].sum()) if has_rows else 0
     f1 = _ratio(2 * tp, 2 * tp + fp + fn + missing + extra)

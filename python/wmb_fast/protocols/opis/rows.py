@@ -13,7 +13,7 @@ from .association import Association, Flags, Indices, associate
 from .bank import Bank, Observations
 from .described import Floats
 from .structure import Correspondences, static_scores
-from .visibility import REASONS, Projections, Sighting, State, classify, direct_areas, project
+from .visibility import Projections, Sighting, State, classify, direct_areas, project
 
 Texts = npt.NDArray[np.str_]
 
@@ -70,10 +70,11 @@ class Rows:
         identity: (T, R): of what is present; NaN else.
         geometry: (T, R): static structure; structure: dynamic structure; NaN where there is none.
         sighting: What is known of each object's visibility.
-        reason: (T, R): why the row is as it is.
+        measured: (T, R): what measuring static structure came to; empty where it was not tried.
         association: The assignment.
         n_unmatched: (T,) int64: observations without a reference.
         evaluable: (T,) bool: whether these are confirmed extras: no object of the frame is unaccounted for.
+        projectable: (R,) bool: of the static track.
         dynamic_wanted: Whether dynamic structure was measured at all.
     """
 
@@ -83,10 +84,11 @@ class Rows:
     geometry: Floats
     structure: Floats
     sighting: Sighting
-    reason: Texts
+    measured: Texts
     association: Association
     n_unmatched: Indices
     evaluable: Flags
+    projectable: Flags
     dynamic_wanted: bool
 
     @property
@@ -103,6 +105,14 @@ class Rows:
     def structures(self) -> Floats:
         """(T, R): static or dynamic, as each object is judged."""
         return np.where(np.isnan(self.geometry), self.structure, self.geometry)
+
+    def reason(self, frame: int, instance: int) -> str:
+        """Why this object's row in this frame is as it is."""
+        if self.presence[frame, instance] == 0.0:
+            return "expected_visible_missing"
+        if self.present[frame, instance] and self.projectable[instance]:
+            return str(self.measured[frame, instance]) or "geometry_unavailable_for_visible_instance"
+        return self.sighting.reason(frame, instance)
 
     @property
     def unknown(self) -> Flags:
@@ -142,7 +152,7 @@ def observe(case: Case) -> Rows:
     wanted = present & bank.projectable & sighting.geometry_eligible & case.frame_scored[:, None]
     geometry, why = static_scores(case.matches or [None] * shape[0], bank.boxes, boxes, wanted)
     counts = np.diff(seen.starts)
-    accounted = ~np.isnan(presence) | np.isin(sighting.state, (State.OUTSIDE_VIEW, State.OCCLUDED))
+    accounted = ~np.isnan(presence) | sighting.among(State.OUTSIDE_VIEW, State.OCCLUDED)
     return Rows(
         observed=found.observed,
         presence=presence,
@@ -150,10 +160,11 @@ def observe(case: Case) -> Rows:
         geometry=geometry,
         structure=_dynamic(case, found, present),
         sighting=sighting,
-        reason=_reasons(bank, sighting, presence, why),
+        measured=why,
         association=found,
         n_unmatched=counts - matched.sum(axis=1),
         evaluable=accounted.all(axis=1) & (shape[1] > 0),
+        projectable=bank.projectable,
         dynamic_wanted=case.dynamic is not None,
     )
 
@@ -179,13 +190,3 @@ def _dynamic(case: Case, found: Association, present: Flags) -> Floats:
         fits &= (present & case.bank.is_dynamic & ~found.ambiguous)[frame, instance]
         structure[frame[fits], instance[fits]] = case.dynamic.score[fits]
     return structure
-
-
-def _reasons(bank: Bank, sighting: Sighting, presence: Floats, geometry: Texts) -> Texts:
-    names = np.array([str(reason) for reason in REASONS])
-    reason = names[sighting.why].astype("<U48")
-    present = presence == 1.0
-    reason[presence == 0.0] = "expected_visible_missing"
-    static = present & bank.projectable
-    reason[static] = np.where(geometry[static] == "", "geometry_unavailable_for_visible_instance", geometry[static])
-    return reason

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._walls.errors import bad_value
+from ...ops.mask import box_medians
 from .association import Flags, Indices
 from .constants import FEWEST_CORRESPONDENCES, GEOMETRY_TOLERANCE
 from .described import Floats
@@ -159,40 +160,24 @@ def static_scores(
         got = f"shapes {seen.shape} and {asked.shape}"
         raise bad_value("static_scores", "observed_boxes and wanted", f"have shapes {(*shape, 4)} and {shape}", got)
     fixed = np.where(np.isnan(fixed).all(axis=1, keepdims=True), [-np.inf, -np.inf, np.inf, np.inf], fixed)
-    score, reason = np.full(shape, np.nan), np.where(asked, TOO_FEW, "")
-    cells, residuals = _selected(matches, fixed, seen, asked)
-    if not len(cells):
-        return score, reason
-    order = np.lexsort((residuals, cells))
-    cell, first, count = np.unique(cells[order], return_index=True, return_counts=True)
-    ranked = residuals[order]
-    median = (ranked[first + (count - 1) // 2] + ranked[first + count // 2]) / 2
-    bad = np.bitwise_or.reduceat(~np.isfinite(ranked), first)
-    frame, row = np.divmod(cell, shape[1])
-    box = seen[frame, row]
+    reference, current, residual, lengths = _padded(matches)
+    boxes = np.ascontiguousarray(np.broadcast_to(fixed, (*shape, 4)))
+    found = box_medians(reference, current, residual, boxes, np.where(asked[..., None], seen, np.nan), lengths=lengths)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rho = np.where(bad, np.inf, median / np.hypot(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1]))
-    enough, measured = count >= FEWEST_CORRESPONDENCES, np.isfinite(rho)
-    score[frame, row] = np.where(enough & measured, np.exp(-rho / tolerance), np.nan)
-    reason[frame, row] = np.where(enough, np.where(measured, SCORED, NO_UNIT), TOO_FEW)
-    return score, reason
+        rho = found.median / np.hypot(seen[..., 2] - seen[..., 0], seen[..., 3] - seen[..., 1])
+        enough, measured = found.n >= FEWEST_CORRESPONDENCES, np.isfinite(rho)
+        score = np.where(enough & measured, np.exp(-rho / tolerance), np.nan)
+    reason = np.where(enough, np.where(measured, SCORED, NO_UNIT), TOO_FEW)
+    return score, np.where(asked, reason, "")
 
 
-def _selected(
-    matches: Sequence[Correspondences | None], fixed: Floats, seen: Floats, asked: Flags
-) -> tuple[Indices, Floats]:
-    """The cell (frame times R plus reference) and the residual of every correspondence inside both boxes of a cell."""
-    cells: list[Indices] = [np.empty(0, dtype=np.int64)]
-    residuals: list[Floats] = [np.empty(0)]
+def _padded(matches: Sequence[Correspondences | None]) -> tuple[Floats, Floats, Floats, Indices]:
+    """Pixels (T, N, 2) twice, residuals (T, N) and how many count (T,); residuals of no unit are infinite."""
+    lengths = np.array([0 if found is None else len(found.residual) for found in matches], dtype=np.int64)
+    shape = (len(matches), int(lengths.max(initial=0)))
+    reference, current, residual = np.zeros((*shape, 2)), np.zeros((*shape, 2)), np.zeros(shape)
     for t, found in enumerate(matches):
-        rows = np.flatnonzero(asked[t])
-        if found is None or not len(rows) or not len(found.residual):
-            continue
-        x, y = found.reference.T
-        box = fixed[rows].T[:, :, None]
-        i, k = np.nonzero((x >= box[0]) & (x <= box[2]) & (y >= box[1]) & (y <= box[3]))
-        box, u, v = seen[t, rows[i]].T, found.current[k, 0], found.current[k, 1]
-        both = (u >= box[0]) & (u <= box[2]) & (v >= box[1]) & (v <= box[3])
-        cells.append(t * len(fixed) + rows[i[both]])
-        residuals.append(found.residual[k[both]] if found.in_pixels else np.full(int(both.sum()), np.inf))
-    return np.concatenate(cells), np.concatenate(residuals)
+        if found is not None and lengths[t]:
+            reference[t, : lengths[t]], current[t, : lengths[t]] = found.reference, found.current
+            residual[t, : lengths[t]] = found.residual if found.in_pixels else np.inf
+    return reference, current, residual, lengths

@@ -167,7 +167,13 @@ class Sighting:
     @property
     def gone(self) -> Flags:
         """Confirmed outside, occluded or too small."""
-        return np.isin(self.state, _GONE)
+        return self.among(*_GONE)
+
+    def among(self, *states: State) -> Flags:
+        """(T, R): whether the state is one of these."""
+        is_one = np.zeros(len(State), dtype=bool)
+        is_one[list(states)] = True
+        return is_one[self.state]
 
     def reason(self, frame: int, instance: int) -> str:
         """Why this object has its state in this frame."""
@@ -301,7 +307,7 @@ def _check_places(at: tuple[Indices, Indices], shape: tuple[int, int]) -> None:
     for name, where, size in zip(("frame", "instance"), at, shape, strict=True):
         if len(where) and (where.min() < 0 or where.max() >= size):
             raise bad_value("project", name, f"lie within 0 to {size - 1}", f"{where.min()} to {where.max()}")
-    if len(np.unique(at[0] * shape[1] + at[1])) < len(at[0]):
+    if len(at[0]) and np.bincount(at[0] * shape[1] + at[1]).max() > 1:
         raise bad_value("project", "projections", "name each frame and object once", "one of them twice")
 
 
