@@ -241,21 +241,22 @@ def associate(
 
 
 def _assigned(scores: Floats, bounds: Indices, candidates: Flags | None) -> Indices:
-    """(T, R): the observation that each reference takes, -1 for none."""
-    n_frames, n_references = len(bounds) - 1, len(scores)
-    column = np.full((n_frames, n_references), -1, dtype=np.int64)
-    counts = np.diff(bounds)
-    if n_frames and n_references and (counts == counts[0]).all() and candidates is None:
-        cost = 1.0 - scores.reshape(n_references, n_frames, counts[0]).transpose(1, 0, 2)
-        chosen = assign(np.ascontiguousarray(cost), null_cost=NULL_COST, ties="opis")
-        return np.where(chosen >= 0, chosen + bounds[:-1, None], -1)
-    allowed = np.ones(column.shape, dtype=bool) if candidates is None else candidates
-    rows = [np.flatnonzero(frame) for frame in allowed]
-    frames = [t for t in range(n_frames) if counts[t] and len(rows[t])]
-    costs = [1.0 - scores[rows[t], bounds[t] : bounds[t + 1]] for t in frames]
-    for t, chosen in zip(frames, assign(costs, null_cost=NULL_COST, ties="opis") if frames else [], strict=True):
-        column[t, rows[t]] = np.where(chosen >= 0, chosen + bounds[t], -1)
-    return column
+    """(T, R): the observation that each reference takes, -1 for none.
+
+    References that are no candidates, and places beyond a frame's observations, are forbidden pairs: what they leave
+    for the others is what the solver chooses without them.
+    """
+    n_frames, n_references, counts = len(bounds) - 1, len(scores), np.diff(bounds)
+    cost = np.full((n_frames, n_references, int(counts.max(initial=0))), np.inf)
+    if cost.size and (counts == counts[0]).all():
+        np.subtract(1.0, scores.reshape(n_references, n_frames, -1).transpose(1, 0, 2), out=cost)
+    else:
+        for t, n in enumerate(counts.tolist()):
+            cost[t, :, :n] = 1.0 - scores[:, bounds[t] : bounds[t + 1]]
+    if candidates is not None:
+        cost[~candidates] = np.inf
+    chosen = assign(cost, null_cost=NULL_COST, ties="opis")
+    return np.where(chosen >= 0, chosen + bounds[:-1, None], -1)
 
 
 def _margins(scores: Floats, bounds: Indices, score: Floats, row: Indices, position: Indices) -> Floats:

@@ -69,10 +69,8 @@ def case_of(
 
 def correspondences(frame: Record) -> Correspondences:
     """The matches of one frame of a geometry artefact; ``None`` in place of a number is one that was not finite."""
-    reference, current = (
-        np.array(frame.get(name) or [], dtype=np.float64).reshape(-1, 2)
-        for name in ("reference_pixels", "current_pixels")
-    )
+    told = ([] if frame.get(name) is None else frame[name] for name in ("reference_pixels", "current_pixels"))
+    reference, current = (np.array(pixels, dtype=np.float64).reshape(-1, 2) for pixels in told)
     if len(reference) != len(current):
         raise bad_value("opis", "current_pixels", f"be as many as reference_pixels ({len(reference)})", len(current))
     in_pixels = frame.get("error_space") == IN_PIXELS

@@ -140,8 +140,11 @@ def _projected(one: Mapping[str, Any]) -> tuple[Floats, Floats]:
         pixels = np.array(one["projected_pixels"], dtype=np.float64).reshape(-1, 2)
         return pixels, np.array(one["projected_depth"], dtype=np.float64)
     arrays = (np.array(one[k], dtype=np.float64) for k in ("reference_points_3d", "intrinsics", "world_to_camera"))
-    found = project_points(*arrays)
-    return found.pixels, found.depth
+    points, intrinsics, to_camera = arrays
+    found = project_points(points, intrinsics, to_camera)
+    depth = points @ to_camera[2, :3] + to_camera[2, 3]
+    # A point behind the camera is outside, and not invalid: any finite pixel says so.
+    return np.where((depth <= 0)[:, None], -1.0, found.pixels), depth
 
 
 @dataclass(frozen=True)
