@@ -144,11 +144,11 @@ def box_medians(
         raise bad_value(op, "boxes_a", f"have the batch's shape {batch}", shape_text(first))
     n_items, n_boxes = math.prod(batch), first.shape[-2]
     counts = np.full(n_items, a.shape[-2]) if lengths is None else lengths_of(op, lengths, batch, a.shape[-2])
-    flat = [array.reshape(n_items, *array.shape[len(batch) :]) for array in (a, b, x, first, second)]
     if pick(op, backend, call.device) == "reference":
-        median, n = reference.box_medians(*flat, counts)
+        median, n = reference.box_medians(a, b, x, first, second, lengths=counts.reshape(batch))
     else:
         median, n = np.empty((n_items, n_boxes)), np.empty((n_items, n_boxes), dtype=np.int64)
+        flat = [array.reshape(n_items, *array.shape[len(batch) :]) for array in (a, b, x, first, second)]
         core.box_medians(*flat, counts.astype(np.int64, copy=False), median, n)
     return BoxMedians(*(call.give(array.reshape(*batch, n_boxes)) for array in (median, n)))
 

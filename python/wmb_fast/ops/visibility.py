@@ -228,14 +228,14 @@ def sampled_visibility(
     )  # fmt: skip
     n_items = math.prod(batch)
     counts = np.full(n_items, n_points) if lengths is None else lengths_of(op, lengths, batch, n_points)
-    with_area = flag(op, "with_area", with_area)
-    flat = {
-        name: None if view is None else view.reshape(n_items, *view.shape[len(batch) :]) for name, view in views.items()
-    }
-    sizes = _sizes(op, size, batch)
+    with_area, sizes = flag(op, "with_area", with_area), _sizes(op, size, batch)
     if pick(op, backend, call.device) == "reference":
-        found = reference.sampled_visibility(*flat.values(), sizes, counts, with_area=with_area, **limits)
+        found = reference.sampled_visibility(
+            views["pixels"], views["depth"], views["seen_depth"], sizes.reshape(*batch, 2),
+            confidence=views["confidence"], lengths=counts.reshape(batch), with_area=with_area, **limits,
+        )._asdict()  # fmt: skip
     else:
+        flat = {k: None if v is None else v.reshape(n_items, *v.shape[len(batch) :]) for k, v in views.items()}
         found = _sampled_on_core(flat, sizes, counts, limits, with_area)
     return SampledVisibility(**{name: call.give(value.reshape(batch)) for name, value in found.items()})
 

@@ -174,12 +174,13 @@ def _diagnostics(
 def static_geometry(case: Case) -> Outcome:
     """C4: the static structure of one object in one frame; the batched form must agree to the bit."""
     inputs, outcome = case.inputs, Outcome()
-    pixels = [np.asarray(inputs[k], dtype=np.float64).reshape(-1, 2) for k in ("reference_pixels", "current_pixels")]
+    names = "reference_pixels", "current_pixels"
+    reference, current = (np.asarray(inputs[name], dtype=np.float64).reshape(-1, 2) for name in names)
     if inputs["homography"] is not None:
-        matches = opis.Correspondences.by_homography(*pixels, inputs["homography"])
+        matches = opis.Correspondences.by_homography(reference, current, inputs["homography"])
     else:
         residual = np.asarray(inputs["residual_px"], dtype=np.float64)
-        matches = opis.Correspondences(*pixels, residual, inputs["error_space"] == "source_pixels")
+        matches = opis.Correspondences(reference, current, residual, inputs["error_space"] == "source_pixels")
     boxes = inputs["reference_bbox"], inputs["observed_bbox"]
     found = opis.static_structure(matches, *boxes)
     outcome.got = {

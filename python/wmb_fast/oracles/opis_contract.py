@@ -80,8 +80,8 @@ def _case(inputs: Mapping[str, Any]) -> opis.Case:
 
 
 def _matches(frame: Mapping[str, Any]) -> opis.Correspondences:
-    pixels = (np.asarray(frame[name], dtype=np.float64).reshape(-1, 2) for name in ("ref", "cur"))
-    return opis.Correspondences(*pixels, np.asarray(frame["err"], dtype=np.float64))
+    reference, current = (np.asarray(frame[name], dtype=np.float64).reshape(-1, 2) for name in ("ref", "cur"))
+    return opis.Correspondences(reference, current, np.asarray(frame["err"], dtype=np.float64))
 
 
 def _dynamic(structure: Any, bank: opis.Bank, seen: opis.Observations) -> opis.Measured:
@@ -90,8 +90,7 @@ def _dynamic(structure: Any, bank: opis.Bank, seen: opis.Observations) -> opis.M
         t = seen.windows.index(window)
         first, last = seen.starts[t : t + 2].tolist()
         rows.append((t, bank.ids.index(reference), first + seen.ids[first:last].index(observed), score))
-    table = np.array(rows, dtype=np.float64).reshape(-1, 4)
-    return opis.Measured(*table[:, :3].T.astype(np.int64), table[:, 3])
+    return opis.Measured.of_rows(rows)
 
 
 def _rows(rows: opis.Rows, case: opis.Case) -> list[Result]:
@@ -134,7 +133,7 @@ def _rows(rows: opis.Rows, case: opis.Case) -> list[Result]:
     return made
 
 
-def _none(value: float) -> float | None:
+def _none(value: Any) -> float | None:
     return None if np.isnan(value) else float(value)
 
 

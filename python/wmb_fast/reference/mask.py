@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Overlap of masks."""
+"""Overlap of masks, and what lies in boxes."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,18 +24,33 @@ def mask_iou(a: npt.ArrayLike, b: npt.ArrayLike, *, empty: float = np.nan) -> Ar
     return np.where(unknown, np.nan, iou)
 
 
+class BoxMedians(NamedTuple):
+    """``median`` and ``n`` (..., R)."""
+
+    median: Array
+    n: npt.NDArray[np.int64]
+
+
 def box_medians(
-    a: Array, b: Array, values: Array, boxes_a: Array, boxes_b: Array, counts: npt.NDArray[np.int64]
-) -> tuple[Array, npt.NDArray[np.int64]]:
-    """Medians (B, R) of values (B, N) at points (B, N, 2) that lie in both boxes (B, R, 4), and how many those are."""
-    median = np.full(boxes_a.shape[:2], np.nan)
-    n = np.zeros(boxes_a.shape[:2], dtype=np.int64)
-    for i, r in np.ndindex(n.shape):
-        inside = np.ones(int(counts[i]), dtype=bool)
-        for points, box in ((a[i, : counts[i]], boxes_a[i, r]), (b[i, : counts[i]], boxes_b[i, r])):
-            inside &= ((points >= box[:2]) & (points <= box[2:])).all(axis=-1)
-        chosen = values[i, : counts[i]][inside].astype(np.float64)
-        n[i, r] = len(chosen)
+    points_a: Array,
+    points_b: Array,
+    values: Array,
+    boxes_a: Array,
+    boxes_b: Array,
+    *,
+    lengths: npt.ArrayLike | None = None,
+) -> BoxMedians:
+    """Medians of values (..., N) at points (..., N, 2) that lie in both boxes (..., R, 4), and how many those are."""
+    shape = boxes_a.shape[:-1]
+    counts = np.broadcast_to(values.shape[-1] if lengths is None else np.asarray(lengths), shape[:-1])
+    found = BoxMedians(np.full(shape, np.nan), np.zeros(shape, dtype=np.int64))
+    for at in np.ndindex(shape):
+        item, count = at[:-1], int(counts[at[:-1]])
+        inside = np.ones(count, dtype=bool)
+        for points, box in ((points_a[item], boxes_a[at]), (points_b[item], boxes_b[at])):
+            inside &= ((points[:count] >= box[:2]) & (points[:count] <= box[2:])).all(axis=-1)
+        chosen = values[item][:count][inside].astype(np.float64)
+        found.n[at] = len(chosen)
         if len(chosen):
-            median[i, r] = np.median(chosen) if np.isfinite(chosen).all() else np.inf
-    return median, n
+            found.median[at] = np.median(chosen) if np.isfinite(chosen).all() else np.inf
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -98,7 +99,7 @@ def affinities(reference: Described, observed: Described) -> Affinities:
     for i, score in enumerate(scores):  # one reference at a time: its row stays in the processor's cache
         np.add(cosines[i], 1.0, out=score)
         score *= EMBEDDING_WEIGHT / 2
-        weights: float | Floats = EMBEDDING_WEIGHT
+        weights: Any = EMBEDDING_WEIGHT
         nothing = below[i]
         if comparable is not None:
             score[~comparable[i]] = 0.0
@@ -122,7 +123,7 @@ def affinities(reference: Described, observed: Described) -> Affinities:
 
 
 def _finite(objects: Described) -> Flags:
-    return np.isfinite(objects.embeddings).all(axis=1) if len(objects) else np.zeros(0, dtype=bool)
+    return np.asarray(np.isfinite(objects.embeddings).all(axis=1))
 
 
 def _cosines(reference: Described, observed: Described) -> tuple[Array, Flags | None]:

@@ -129,7 +129,7 @@ def _box_iou(box: Floats, others: Floats) -> Floats:
     low, high = np.maximum(box[:2], others[:, :2]), np.minimum(box[2:], others[:, 2:])
     shared = np.prod(np.maximum(high - low, 0.0), axis=1)
     either = np.prod(box[2:] - box[:2]) + np.prod(others[:, 2:] - others[:, :2], axis=1) - shared
-    return np.divide(shared, either, out=np.zeros_like(shared), where=either > 0)
+    return np.asarray(np.divide(shared, either, out=np.zeros_like(shared), where=either > 0))
 
 
 def eroded(mask: Flags, margin: int = MASK_MARGIN_PX) -> Flags:
@@ -175,5 +175,5 @@ def lifted(mask: Flags, depth: Array, intrinsics: Array, *, count: int = QUERY_P
 
 def background(masks: Flags, depth: Array) -> Flags:
     """Where cameras may be fitted (H, W): valid depth, and away from all objects by the margin: section 4.1."""
-    anything = np.asarray(masks, bool).any(axis=0)
-    return np.isfinite(depth) & (depth > 0) & ~dilated(anything)
+    anything = np.asarray(np.asarray(masks, bool).any(axis=0))
+    return np.asarray(np.isfinite(depth) & (depth > 0) & ~dilated(anything))

@@ -94,7 +94,7 @@ def _frame_f1(rows: Rows) -> Floats:
     tp, fn = (rows.presence == 1.0).sum(axis=1), (rows.presence == 0.0).sum(axis=1)
     of = 2 * tp + fn + rows.extras
     counts = rows.evaluable & (of > 0)
-    return 2 * tp[counts] / of[counts]
+    return np.asarray(2 * tp[counts] / of[counts])
 
 
 def _identity(rows: Rows, bank: Bank, observations: Observations) -> Metrics:
@@ -221,7 +221,7 @@ def _instance_means(values: Floats) -> Floats:
     there = ~np.isnan(values)
     count = there.sum(axis=0)
     total = np.where(there, values, 0.0).sum(axis=0)
-    return total[count > 0] / count[count > 0]
+    return np.asarray(total[count > 0] / count[count > 0])
 
 
 def _mean(values: Floats) -> float | None:

@@ -75,8 +75,8 @@ def identity_failures(rows: Rows, *, threshold: float = IDENTITY_THRESHOLD) -> f
     """Fail-I: the share of frames with an identity measurement in which one is below the threshold: Table 4."""
     there = ~np.isnan(rows.identity)
     with np.errstate(invalid="ignore"):
-        failed = (rows.identity < threshold).any(axis=1)
-    counts = there.any(axis=1)
+        failed = np.asarray((rows.identity < threshold).any(axis=1))
+    counts = np.asarray(there.any(axis=1))
     return float(failed[counts].mean()) if counts.any() else None
 
 

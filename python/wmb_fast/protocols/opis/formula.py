@@ -158,7 +158,8 @@ def components(
         >>> round(found.presence, 6), found.identity, found.structure, found.coverage
         (0.666667, 0.7, 0.125, 0.25)
     """
-    means, counts = [], []
+    means: list[float | None] = []
+    counts: list[int] = []
     for name, given in (("presence", presence), ("identity", identity), ("structure", structure)):
         values = np.asarray(given, dtype=np.float64)
         if values.ndim != 1 or values.shape != np.shape(presence):
@@ -168,11 +169,21 @@ def components(
         means.append(float(there.sum() / len(there)) if len(there) else None)
     n_frames = len(np.asarray(presence))
     coverage = counts[2] / n_frames if n_frames else None
-    part = None
+    mean, part = means[2], None
     if coverage is not None:
-        part = (coverage if use_coverage else 1.0) * means[2] if means[2] is not None else 0.0
-    total = opis_score(means[0], means[1], part, weights=weights)
-    return Components(means[0], means[1], part, means[2], coverage, total, *counts, n_frames)
+        part = (coverage if use_coverage else 1.0) * mean if mean is not None else 0.0
+    return Components(
+        presence=means[0],
+        identity=means[1],
+        structure=part,
+        structure_mean=mean,
+        coverage=coverage,
+        opis=opis_score(means[0], means[1], part, weights=weights),
+        n_presence=counts[0],
+        n_identity=counts[1],
+        n_structure=counts[2],
+        n_frames=n_frames,
+    )
 
 
 def case_components(

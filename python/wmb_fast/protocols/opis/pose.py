@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -158,24 +158,26 @@ def pose_structure(reference: Landmarks, current: Landmarks, *, tolerance: float
         raise bad_value("pose_structure", "current", "have the skeleton of reference", "other segments")
     fixed, now = reference.lengths(), current.lengths()
     shared = [edge for edge in reference.edges if edge in fixed and edge in now]
-    counts = {
-        "coverage": len(shared) / len(fixed) if fixed else 0.0,
-        "reference_coverage": len(fixed) / len(reference.edges) if reference.edges else 0.0,
-        "n_template": len(reference.edges),
-        "n_reference": len(fixed),
-        "n_shared": len(shared),
-    }
+    without = PoseStructure(
+        score=None,
+        reason="insufficient_landmark_evidence",
+        coverage=len(shared) / len(fixed) if fixed else 0.0,
+        reference_coverage=len(fixed) / len(reference.edges) if reference.edges else 0.0,
+        n_template=len(reference.edges),
+        n_reference=len(fixed),
+        n_shared=len(shared),
+    )
     for body in (reference, current):
         if not len(body.names):
-            return PoseStructure(None, body.reason, **counts)
-    if len(shared) < FEWEST_SEGMENTS or counts["coverage"] < MIN_SEGMENT_COVERAGE:
-        return PoseStructure(None, "insufficient_landmark_evidence", **counts)
+            return replace(without, reason=body.reason)
+    if len(shared) < FEWEST_SEGMENTS or without.coverage < MIN_SEGMENT_COVERAGE:
+        return without
     r = np.log(np.array([now[edge] / fixed[edge] for edge in shared]))
     middle = float(np.median(r))
     errors = np.abs(r - middle)
     score = float(np.exp(-errors / tolerance).mean())
     named = dict(zip(shared, errors.tolist(), strict=True))
-    return PoseStructure(score, "scored", **counts, log_scale=middle, errors=named)
+    return replace(without, score=score, reason="scored", log_scale=middle, errors=named)
 
 
 def landmarks(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -135,12 +135,11 @@ def _measured(scores: Mapping[tuple[str, str, str], float], bank: Bank, seen: Ob
     window = {name: t for t, name in enumerate(seen.windows)}
     instance = {name: i for i, name in enumerate(bank.ids)}
     at = {(t, seen.ids[k]): k for t in range(len(seen)) for k in range(*seen.starts[t : t + 2].tolist())}
-    rows: list[Sequence[float]] = []
+    rows: list[tuple[int, int, int, float]] = []
     for (w, r, o), score in scores.items():
         if w not in window or r not in instance or (window[w], o) not in at:
             raise bad_value(
                 "opis", "structure", "be of windows, objects and observations of this case", f"{w}, {r}, {o}"
             )
         rows.append((window[w], instance[r], at[window[w], o], score))
-    table = np.array(rows, dtype=np.float64).reshape(-1, 4)
-    return Measured(*table[:, :3].T.astype(np.int64), table[:, 3])
+    return Measured.of_rows(rows)

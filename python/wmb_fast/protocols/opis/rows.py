@@ -32,6 +32,13 @@ class Measured:
     observed: Indices
     score: Floats
 
+    @classmethod
+    def of_rows(cls, rows: Sequence[tuple[int, int, int, float]]) -> Measured:
+        """Of (frame, instance, observed, score), one a measurement."""
+        table = np.array(rows, dtype=np.float64).reshape(-1, 4)
+        frame, instance, observed = table[:, :3].T.astype(np.int64)
+        return cls(frame, instance, observed, table[:, 3])
+
 
 @dataclass(frozen=True)
 class Case:
@@ -99,7 +106,7 @@ class Rows:
     @property
     def present(self) -> Flags:
         """(T, R): matched where presence counts."""
-        return self.presence == 1.0
+        return np.asarray(self.presence == 1.0)
 
     @property
     def structures(self) -> Floats:
@@ -163,7 +170,7 @@ def observe(case: Case) -> Rows:
         measured=why,
         association=found,
         n_unmatched=counts - matched.sum(axis=1),
-        evaluable=accounted.all(axis=1) & (shape[1] > 0),
+        evaluable=np.asarray(accounted.all(axis=1) & (shape[1] > 0)),
         projectable=bank.projectable,
         dynamic_wanted=case.dynamic is not None,
     )

@@ -111,8 +111,8 @@ class _Maker:
             why = self._evidence.missing.get(CHANNEL, "nobody handed any in")
             return self._without(Status.MISSING, f"{CHANNEL}: {why}")
         try:
-            names = ("reference", "observation", "geometry", "structure")
-            case = case_of(*(self._values.get(name) for name in names))
+            told = self._values
+            case = case_of(told["reference"], told["observation"], told.get("geometry"), told.get("structure"))
             rows = observe(case)
         except (ArgumentError, KeyError, TypeError, ValueError) as error:
             what = f"{error}" if isinstance(error, ArgumentError) else f"{type(error).__name__}: {error}"

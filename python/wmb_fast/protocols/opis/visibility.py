@@ -29,7 +29,7 @@ from .constants import (
 from .described import Array, Floats
 
 Codes = npt.NDArray[np.uint8]
-_LIMITS = {
+_LIMITS: dict[str, Any] = {
     "min_inside": MIN_INSIDE,
     "min_area": MIN_AREA_PX,
     "occlusion": OCCLUSION,
@@ -227,7 +227,7 @@ def project(projections: Projections, n_frames: int, n_references: int, frame_si
     _check_places(at, shape)
     with np.errstate(invalid="ignore"):
         trust = np.clip(np.where(np.isfinite(projections.camera_confidence), projections.camera_confidence, 0.0), 0, 1)
-        bounded = (sizes > 0).all(axis=1)[projections.frame]
+        bounded = np.asarray((sizes > 0).all(axis=1))[projections.frame]
     found = sampled_visibility(
         projections.pixels, projections.depth, projections.seen_depth, sizes[projections.frame],
         confidence=projections.confidence, lengths=projections.lengths, **_LIMITS,
