@@ -252,7 +252,7 @@ def project(projections: Projections, n_frames: int, n_references: int, frame_si
 
 
 def look(
-    points: Array,
+    points: Array | Sequence[Array],
     depth: Array,
     intrinsics: Array,
     T_cam_reference: Array,
@@ -263,7 +263,7 @@ def look(
     """The same where each frame's camera and depth map are at hand: :func:`~wmb_fast.visibility` of all objects.
 
     Args:
-        points: (R, Q, 3): points on each object, in the reference camera's coordinates.
+        points: (R, Q, 3): points on each object, in the reference camera's coordinates; or R arrays (Q_i, 3).
         depth: (T, H, W): of each frame, on the scale of ``points``.
         intrinsics: (T, 3, 3) or (T, 4), or one for all.
         T_cam_reference: (T, 4, 4): maps the reference camera's coordinates into the frame's.
@@ -273,9 +273,17 @@ def look(
     Raises:
         ArgumentError, ArgumentTypeError: As :func:`~wmb_fast.visibility`.
     """
-    states = visibility(points, depth, intrinsics, T_cam_reference, confidence=confidence, **_LIMITS)
+    if isinstance(points, np.ndarray):
+        states = visibility(points, depth, intrinsics, T_cam_reference, confidence=confidence, **_LIMITS)
+    else:
+        states = np.full((len(depth), len(points)), Visibility.UNKNOWN, dtype=np.uint8)
+        counts = np.array([len(each) for each in points], dtype=np.int64)
+        for count in np.unique(counts).tolist():  # those of as many points go together
+            some = np.flatnonzero(counts == count)
+            stack = np.stack([np.asarray(points[i], dtype=depth.dtype) for i in some.tolist()])
+            states[:, some] = visibility(stack, depth, intrinsics, T_cam_reference, confidence=confidence, **_LIMITS)
     trust = np.broadcast_to(np.asarray(camera_confidence, dtype=np.float64), len(depth))
-    trust = np.clip(np.where(np.isfinite(trust), trust, 0.0), 0, 1)[:, None] * np.ones(points.shape[0])
+    trust = np.clip(np.where(np.isfinite(trust), trust, 0.0), 0, 1)[:, None] * np.ones(len(points))
     told = _of_states(states) | {
         Why.UNDECIDED: (State.EVALUATOR_FAILURE, states == Visibility.UNKNOWN),
         Why.CAMERA: (State.UNRELIABLE_CAMERA_POSE, trust < MIN_CAMERA_CONFIDENCE),
