@@ -154,7 +154,7 @@ def test_one_that_fails_is_missing_and_the_others_go_on(tmp_path: Path, tools: d
 
 def test_what_no_builtin_makes_is_missing_with_who_does(tmp_path: Path, tools: dict[str, Counter]) -> None:
     evidence = gather(rollout(tmp_path), [asks(Need("faces"))], store=Store(tmp_path / "cache"))
-    assert evidence.missing.keys() == {"faces", "depth", "parallax", "geometry", "quality"}
+    assert evidence.missing.keys() == {"faces", "depth", "parallax", "geometry", "objects", "quality"}
     assert "faces.npz" in evidence.missing["faces"]
     assert "depth" in evidence.missing["parallax"]
 

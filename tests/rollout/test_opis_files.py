@@ -14,7 +14,14 @@ import pytest
 from wmb_fast import FileFormatError
 from wmb_fast.rollout.discover import find_rollouts
 from wmb_fast.rollout.masks import from_runs, read_mask, to_runs
-from wmb_fast.rollout.opis_files import files_of, read_all, read_geometry, read_reference_scene, read_structure
+from wmb_fast.rollout.opis_files import (
+    files_of,
+    masks_of,
+    read_all,
+    read_geometry,
+    read_reference_scene,
+    read_structure,
+)
 from wmb_fast.rollout.opis_files import read_video_observation as read_observation
 
 ONE = {"object_id": "a", "category": "cup", "bbox": [0, 0, 4, 4], "embedding": [1.0, 0.0]}
@@ -201,3 +208,27 @@ def test_damaged_pictures(tmp_path: Path, damage: Any) -> None:
     png.write_bytes(damage(png.read_bytes()))
     with pytest.raises(FileFormatError):
         read_mask(png, (34, 21))
+
+
+def test_one_damaged_mask_does_not_lose_the_others(tmp_path: Path) -> None:
+    write_png(tmp_path / "good.png", MASK.astype(np.uint8) * 255)
+    write_png(tmp_path / "small.png", MASK[:4, :4].astype(np.uint8) * 255)
+    (tmp_path / "torn.png").write_bytes((tmp_path / "good.png").read_bytes()[:30])
+    objects = [
+        {"object_id": "rle", "mask": to_runs(MASK)},
+        {"object_id": "png", "mask_path": "good.png"},
+        {"object_id": "elsewhere", "metadata": {"mask_path": "good.png"}},
+        {"object_id": "short", "mask": {"size": [21, 34], "counts": [3]}},
+        {"object_id": "small", "mask_path": "small.png"},
+        {"object_id": "torn", "mask_path": "torn.png"},
+        {"object_id": "none"},
+    ]
+    masks, reasons = masks_of({"metadata": {"image_size": [34, 21]}, "objects": objects}, tmp_path)
+    assert list(masks) == ["rle", "png", "elsewhere"]
+    assert all(np.array_equal(mask, MASK) for mask in masks.values())
+    assert list(reasons) == ["short", "small", "torn", "none"]
+    assert "must add up to the 714 pixels, got 3" in reasons["short"]
+    assert "must have the size 34x21, got 4x4" in reasons["small"]
+    assert reasons["none"].startswith("no_mask")
+    with pytest.raises(FileFormatError, match=r"metadata\.image_size must be width and height, got None"):
+        masks_of({"objects": objects}, tmp_path)

@@ -18,6 +18,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from .._walls.errors import FileFormatError
+from .masks import Mask, read_mask
 from .tables import Row, load, wrong
 
 REFERENCE = "reference_scene.json"
@@ -190,3 +192,34 @@ def _mapping(path: Path, at: str, value: object) -> Row:
     if not isinstance(value, dict):
         raise wrong(WHO, path, at, "be a mapping", type(value).__name__)
     return value
+
+
+def masks_of(scene: Mapping[str, Any], folder: Path) -> tuple[dict[str, Mask], dict[str, str]]:
+    """The masks of a scene's objects, to build a bank of: and why there is none, of the others.
+
+    Args:
+        scene: Of :func:`read_reference_scene`; its ``metadata.image_size`` is width and height.
+        folder: What ``mask_path`` is relative to.
+
+    Returns:
+        Object id to mask (H, W), and object id to the reason: one damaged mask does not lose the others.
+
+    Raises:
+        FileFormatError: The scene does not state its size.
+    """
+    size = (scene.get("metadata") or {}).get("image_size")
+    if not isinstance(size, list) or len(size) != 2 or not all(isinstance(n, int) and n > 0 for n in size):
+        raise wrong(WHO, folder / REFERENCE, "metadata.image_size", "be width and height", repr(size))
+    masks, reasons = {}, {}
+    for one in scene["objects"]:
+        name = str(one["object_id"])
+        told = one.get("mask")
+        told = one.get("mask_path") or (one.get("metadata") or {}).get("mask_path") if told is None else told
+        try:
+            if told is None:
+                reasons[name] = "no_mask: the scene has none"
+            else:
+                masks[name] = read_mask(told, (size[0], size[1]), beside=folder)
+        except FileFormatError as error:
+            reasons[name] = f"unusable_mask: {error}"
+    return masks, reasons
