@@ -97,7 +97,7 @@ def affinities(reference: Described, observed: Described) -> Affinities:
     by_category = {int(c): _category_part(int(c), observed.categories) for c in set(reference.categories.tolist())}
     scores = np.empty(cosines.shape)
     for i, score in enumerate(scores):  # one reference at a time: its row stays in the processor's cache
-        np.add(cosines[i], 1.0, out=score)
+        np.add(cosines[i], 1.0, out=score, dtype=np.float64)
         score *= EMBEDDING_WEIGHT / 2
         weights: Any = EMBEDDING_WEIGHT
         nothing = below[i]
