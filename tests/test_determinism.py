@@ -63,6 +63,16 @@ CALLS: dict[str, tuple[int | None, Callable[[slice], Any]]] = {
     "mutual_matches": (5, lambda b: wmb.mutual_matches(ROWS[b], ROWS[b, 7:150] + ROWS[b, :143], ratio=0.95)),
     "assign": (61, lambda b: wmb.assign(np.round(random(61, 33, 37), 1)[b])),
     "assignment": (61, lambda b: wmb.assignment(random(61, 41, 41)[b], null_cost=0.1)),
+    "box_medians": (
+        9,
+        lambda b: wmb.box_medians(
+            random(9, 301, 2)[b],
+            random(9, 301, 2, seed=1)[b],
+            random(9, 301)[b],
+            np.sort(random(9, 17, 2, 2), axis=2).reshape(9, 17, 4)[b],
+            np.tile([-1.0, -1.0, 2.0, 2.0], (9, 17, 1))[b],
+        ),
+    ),
     "mask_iou": (9, lambda b: wmb.mask_iou((random(9, 67, 131) > 0)[b], (random(9, 67, 131, seed=1) > 0)[b])),
     "spearman": (9, lambda b: wmb.spearman(np.round(random(9, 4001), 1)[b], random(9, 4001, seed=1)[b])),
     "pearson": (9, lambda b: wmb.pearson(random(9, 4001)[b], random(9, 4001, seed=1)[b])),
@@ -87,6 +97,17 @@ CALLS: dict[str, tuple[int | None, Callable[[slice], Any]]] = {
             wmb.reprojection_error(CLIPS[b], CLIP_POSES[b], CAMERA, confidence=c, grid=3, unit=unit)
             for c, unit in ((None, "depth"), (CLIPS[b], "pixels"))
         ],
+    ),
+    "sampled_visibility": (
+        61,
+        lambda b: wmb.sampled_visibility(
+            9 * random(61, 33, 2)[b] + 20,
+            np.abs(random(61, 33))[b],
+            np.abs(random(61, 33, seed=1))[b],
+            (40, 40),
+            confidence=np.abs(random(61, 33, seed=2))[b],
+            with_area=True,
+        ),
     ),
     "visibility": (
         6,

@@ -25,7 +25,7 @@ from .ops.bootstrap import Interval, bootstrap_ci
 from .ops.cosine import cosine_matrix, cosine_pairs
 from .ops.flow import flow_channels, parallax_split
 from .ops.image import mse, psnr, ssim
-from .ops.mask import mask_iou
+from .ops.mask import BoxMedians, box_medians, mask_iou
 from .ops.match import Matches, Nearest, mutual_matches, nearest
 from .ops.path import interpolate_positions, path_length
 from .ops.reproject import Projection, Reprojection, Splat, project, reproject_depth, splat_depth, unproject
@@ -40,7 +40,7 @@ from .ops.stats import (
     pearson,
     spearman,
 )
-from .ops.visibility import Visibility, visibility
+from .ops.visibility import SampledVisibility, Visibility, sampled_visibility, visibility
 
 if TYPE_CHECKING:
     from . import reference
@@ -53,6 +53,7 @@ __all__ = [
     "ArgumentTypeError",
     "Assignment",
     "BackendError",
+    "BoxMedians",
     "Correlation",
     "DepthAgreement",
     "FileFormatError",
@@ -64,6 +65,7 @@ __all__ = [
     "Projection",
     "Reprojection",
     "ReprojectionError",
+    "SampledVisibility",
     "Splat",
     "ValueRangeWarning",
     "Visibility",
@@ -77,6 +79,7 @@ __all__ = [
     "ate",
     "available_backends",
     "bootstrap_ci",
+    "box_medians",
     "cosine_matrix",
     "cosine_pairs",
     "depth_agreement",
@@ -100,6 +103,7 @@ __all__ = [
     "reprojection_error",
     "rotation_angle_deg",
     "rpe",
+    "sampled_visibility",
     "set_num_threads",
     "spearman",
     "splat_depth",

@@ -50,7 +50,9 @@ def score(
         list[Path],
         typer.Argument(parser=_path, metavar="PATH...", help="Videos, folders of videos or of frames, or manifests."),
     ],
-    protocol: Annotated[list[str], typer.Option(help="Protocols, separated by commas: worldmark, r2m, worldmembench.")],
+    protocol: Annotated[
+        list[str], typer.Option(help="Protocols, separated by commas: worldmark, r2m, worldmembench, opis.")
+    ],
     plan: Annotated[
         str | None, typer.Option(help="A plan file, or a plan's name; overrides what the files say.")
     ] = None,

@@ -10,8 +10,8 @@ import numpy as np
 
 from .._walls.errors import bad_value
 from ..protocols.record import Column, Score
-from .intervals import Interval, draws, percentile_interval, resampled
-from .table import by_rollout, point, sums_and_counts
+from .intervals import Interval, draws, nested_interval, percentile_interval, resampled
+from .table import by_rollout, nested_values, point, sums_and_counts
 
 Cases = Mapping[str, Sequence[Score]]
 
@@ -102,7 +102,10 @@ def _difference(column: Column, a: Cases, b: Cases) -> Difference:
     value_a, value_b = (point(column, cases) if common else None for cases in (a_common, b_common))
     difference = value_a - value_b if value_a is not None and value_b is not None else None
     interval = Interval(None, None, "no common case" if not common else "one common case")
-    if len(common) > 1:
+    if len(common) > 1 and column.levels:
+        (mine, paths), (theirs, _) = (nested_values(column, cases) for cases in (a_common, b_common))
+        interval = nested_interval(column, np.subtract(mine, theirs).tolist(), paths)
+    elif len(common) > 1:
         picks = draws(len(common))
         ends = [resampled(*sums_and_counts(column, cases), column.combine, picks) for cases in (a_common, b_common)]
         interval = percentile_interval(np.subtract(*ends), len(common))

@@ -26,6 +26,8 @@ ABSENT = {
     "flow_<j>), or import a depth network",
     "geometry": "no builtin estimator reconstructs cameras and depth: hand in <video>.geometry.npz (frames, depth, "
     "confidence, cam_from_world, intrinsics), or import a multi-view network",
+    "objects": "no builtin estimator segments objects and embeds them: put the video into its case folder, with "
+    "reference_scene.json and video_observation.json",
     "quality": "no builtin estimator rates quality: hand in <video>.quality.npz (quality, aesthetic, from 1 to 5)",
     "lpips": "LPIPS needs AlexNet: hand in <video>.lpips.npz (pairs, lpips)",
     "dino": "DINOv2 is not installed: hand in <video>.dino.npz (frames, features)",
@@ -34,7 +36,7 @@ ABSENT = {
     "matches": "SuperPoint and LightGlue are not installed: hand in <video>.matches.npz (pairs, n_matches, n_a, n_b, "
     "n_inliers)",
     "states": "no judge was asked: hand in <video>.states.npz (pairs, state_score, from 1 to 5, -1 where it failed)",
-    "objects": "GroundingDINO, SAM2, DINOv2 and CLIP are not installed: hand in <video>.objects.npz (pairs, "
+    "persistence": "GroundingDINO, SAM2, DINOv2 and CLIP are not installed: hand in <video>.persistence.npz (pairs, "
     "appearance, semantic)",
     "frame_quality": "no builtin estimator rates frames: hand in <video>.frame_quality.npz (frames, imaging from 0 to "
     "100, aesthetic from 0 to 10)",

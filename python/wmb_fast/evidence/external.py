@@ -16,7 +16,7 @@ makes the channel missing, and is never silently replaced. Its arrays, for N fra
 - ``dino``, ``boq``, ``mvpr``: ``frames`` (K,) sorted, ``features`` (K, D), one vector a frame;
 - values of pairs of frames, ``pairs`` (P, 2) with (P,) values beside them, NaN where there is none: ``lpips``
   (``lpips``), ``matches`` (``n_matches``, ``n_a``, ``n_b``, ``n_inliers``, or ``match_ratio`` and ``inlier_ratio``),
-  ``states`` (``state_score``, -1 where the judge failed), ``objects`` (``appearance``, ``semantic``).
+  ``states`` (``state_score``, -1 where the judge failed), ``persistence`` (``appearance``, ``semantic``).
 - ``frame_quality``: ``frames`` (K,), ``imaging`` (K,) from 0 to 100 and ``aesthetic`` (K,) from 0 to 10;
 - ``poses``: an array (K, 4, 4) an estimator, camera to world, under the estimator's name, and under ``target`` what was
   commanded; ``frames`` (K,), by default all;
@@ -60,7 +60,7 @@ REQUIRED = {
     "lpips": ("pairs", "lpips"),
     "matches": ("pairs",),
     "states": ("pairs", "state_score"),
-    "objects": ("pairs", "appearance", "semantic"),
+    "persistence": ("pairs", "appearance", "semantic"),
     "frame_quality": ("frames", "imaging", "aesthetic"),
     "poses": (),
     "tracks": ("frames", "kinds", "found"),
@@ -262,7 +262,7 @@ _CHECKS = {
     "geometry": _framewise,
     "depth": _framewise,
     **dict.fromkeys(("dino", "boq", "mvpr"), _vectors),
-    **dict.fromkeys(("lpips", "matches", "states", "objects"), _of_pairs),
+    **dict.fromkeys(("lpips", "matches", "states", "persistence"), _of_pairs),
     "frame_quality": _frame_quality,
     "poses": _poses,
     "tracks": _tracks,

@@ -22,7 +22,7 @@ from ..protocols.evidence import Channel, Evidence, Maker, Need
 from ..rollout.discover import Rollout
 from ..rollout.plan import Facts
 from ..rollout.video import open_video
-from . import commanded
+from . import commanded, objects
 from . import external as handed_in
 from .store import Key, Store
 
@@ -110,6 +110,7 @@ class _Desk:
         for channel in handed_in.REQUIRED:
             self._take_in(channel, external)
         self._take_in_commanded()
+        self._take_in_objects()
 
     @property
     def evidence(self) -> Evidence:
@@ -195,6 +196,14 @@ class _Desk:
             self._know(commanded.NAME, commanded.read(path), None)
         except (FileFormatError, OSError) as error:
             self._missing[commanded.NAME] = str(error)
+
+    def _take_in_objects(self) -> None:
+        try:
+            files = objects.find(self._rollout.video_path)
+            if files:
+                self._know(objects.CHANNEL, objects.read(files), None)
+        except (FileFormatError, OSError) as error:
+            self._missing[objects.CHANNEL] = str(error)
 
     def _know(self, channel: str, found: Channel, items: Items) -> None:
         self._channels[channel] = found

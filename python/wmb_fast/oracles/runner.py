@@ -74,16 +74,15 @@ Adapter = Callable[[Case], Outcome]
 
 def adapters() -> dict[str, Adapter]:
     """Vector file id (``group/name``) to the function that runs one of its cases."""
-    from . import evo, images, libs, libs_stats, opis, r2m, worldmark
+    from . import evo, images, libs, libs_stats, opis, opis_contract, r2m, worldmark
 
-    modules = (evo, images, libs, libs_stats, opis, r2m, worldmark)
+    modules = (evo, images, libs, libs_stats, opis, opis_contract, r2m, worldmark)
     return {file: adapter for module in modules for file, adapter in module.ADAPTERS.items()}
 
 
 # Groups whose protocol or op this version does not have: reported as skipped, by name.
 NOT_BUILT = {
     "A_worldmark/A5_global_C3": "WorldMark's Global memory is not built yet",
-    "C_opis": "wmb_fast.protocols.opis is not built yet",
     "E_memobench": "wmb_fast.protocols.kin is not built yet",
     "E_mind": "wmb_fast.protocols.kin is not built yet",
     "E_wbench": "wmb_fast.protocols.kin is not built yet",

@@ -12,6 +12,7 @@ from typing import NoReturn
 from .._walls.errors import bad_value
 from .decode import IMAGES
 from .manifest import TABLE, WHO, Entry, is_manifest, read_manifest, table_beside
+from .opis_files import is_case_folder
 from .plan import Plan
 from .planfile import plan_of
 from .plans import PATTERNS, plan_from_filename
@@ -56,7 +57,8 @@ def find_rollouts(
     manifest (:mod:`.manifest`). What a video was told to do comes, in this order, from ``plan``, from a manifest (the
     path itself, or a file named ``manifest`` in a folder on the way), from a table ``annotations.json`` beside it, or
     from its name (WorldMark's and WorldMemBench's layouts). Poses that it was commanded to follow come from a manifest,
-    or from ``<stem>.commanded.json`` or ``.npz`` beside it; they can stand in for a plan.
+    or from ``<stem>.commanded.json`` or ``.npz`` beside it; they can stand in for a plan. A video in an OPIS
+    case folder (:mod:`.opis_files`) needs none; the folder names its case.
 
     Args:
         paths: One or more.
@@ -90,7 +92,7 @@ def find_rollouts(
         for rollout in _below(path):
             found.setdefault(_whole(rollout.video_path), rollout)
     rollouts = [_with_poses(_overridden(rollout, override)) for rollout in found.values()]
-    if all(rollout.plan is None and rollout.poses is None for rollout in rollouts):
+    if all(r.plan is None and r.poses is None and not is_case_folder(r.video_path.parent) for r in rollouts):
         raise _nothing_fits(rollouts)
     _check_ids(rollouts)
     return sorted(rollouts, key=lambda rollout: rollout.id)
@@ -140,7 +142,7 @@ def _in_folder(root: Path) -> Iterator[Rollout]:
             yield from (_from_entry(entry, above) for entry in read_manifest(told_by))
         for path in videos:
             yield _from_entry(rows[path], above) if path in rows else _from_file(path, above)
-        if not videos and any(path.suffix.lower() in IMAGES for path in seen):
+        if not videos and not is_case_folder(folder) and any(path.suffix.lower() in IMAGES for path in seen):
             yield _from_file(folder, above.parent if folder == root else above)
 
 
@@ -162,6 +164,9 @@ def _from_file(path: Path, above: Path) -> Rollout:
     named = plan_from_filename(whole)
     below = whole.relative_to(_legible(str(above)))
     identity = below if path.is_dir() else below.with_suffix("")
+    if named is None and is_case_folder(path.parent):
+        model = identity.parts[1] if len(identity.parts) > 4 else None  # <root>/<model>/<subcategory>/<case>/<video>
+        return Rollout(identity.as_posix(), path, model, whole.parent.name, None)
     if named is None:
         return Rollout(identity.as_posix(), path, _folder_as_model(identity), whole.stem, None)
     return Rollout(identity.as_posix(), path, named.model, named.case, named.plan, None, "file name")

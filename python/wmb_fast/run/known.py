@@ -13,7 +13,7 @@ from .._walls.errors import bad_value
 from ..protocols.evidence import Evidence, Need
 from ..protocols.record import Column, Score
 
-NAMES = ("worldmark", "r2m", "worldmembench")
+NAMES = ("worldmark", "r2m", "worldmembench", "opis")
 REFUSED = "proxy: "  # begins the reason of a score that was refused because official estimators were required
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._walls.errors import WmbError
 from ..estimators.registry import BUILTIN
-from ..evidence import external
+from ..evidence import external, objects
 from ..evidence.make import gather
 from ..evidence.store import Store
 from ..protocols.evidence import Evidence
@@ -85,7 +85,9 @@ def _handed_in(rollout: Rollout) -> dict[str, str]:
     """The hashes of the channels that lie beside the video."""
     found = {name: external.find(rollout.video_path, rollout.id, name, None) for name in external.REQUIRED}
     found["commanded"] = rollout.poses if rollout.poses is not None and rollout.poses.is_file() else None
-    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items() if path}
+    hashes = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items() if path}
+    files = objects.find(rollout.video_path)
+    return hashes | ({objects.CHANNEL: objects.fingerprint(files)} if files else {})
 
 
 def _curves_are_whole(out: Path, rollout: Rollout, part: parts.Part) -> bool:
