@@ -19,13 +19,15 @@ Source: WorldMark (arXiv 2604.21686v2) and its evaluator, AlayaLab/WorldMark at 
 """
 
 from .action import direction_accuracy, direction_purity, motion_stability, response_latency
-from .constants import SEQUENCES
+from .constants import PUBLISHED, SEQUENCES, Thresholds
 from .features import Pooled, cosine_distances, pool_tokens
 from .following import ActionMetrics, action_metrics
+from .geometry import Residual, global_frames, global_memory, global_residual, global_score
 from .local import Cuts, cuts_from_logits, equal_motion_frames, local_delta, local_memory, mutation_rate, own_step
 from .measure import Measure
 from .parallax import Split, parallax_frames, parallax_samples, split_segment
-from .report import COLUMNS, best_and_worst, csv_lines, leaderboard
+from .quality import quality, quality_frames, rating
+from .report import COLUMNS, best_and_worst, columns, csv_lines, displayed, leaderboard
 from .revisit import Reversal, published_bounds, reversals, revisit_frames, revisit_memory
 from .scoring import NAME, local_curves, local_over_set, needs, score
 from .segments import Timeline, is_round_trip, key_of
@@ -33,22 +35,31 @@ from .segments import Timeline, is_round_trip, key_of
 __all__ = [
     "COLUMNS",
     "NAME",
+    "PUBLISHED",
     "SEQUENCES",
     "ActionMetrics",
     "Cuts",
     "Measure",
     "Pooled",
+    "Residual",
     "Reversal",
     "Split",
+    "Thresholds",
     "Timeline",
     "action_metrics",
     "best_and_worst",
+    "columns",
     "cosine_distances",
     "csv_lines",
     "cuts_from_logits",
     "direction_accuracy",
     "direction_purity",
+    "displayed",
     "equal_motion_frames",
+    "global_frames",
+    "global_memory",
+    "global_residual",
+    "global_score",
     "is_round_trip",
     "key_of",
     "leaderboard",
@@ -64,6 +75,9 @@ __all__ = [
     "parallax_samples",
     "pool_tokens",
     "published_bounds",
+    "quality",
+    "quality_frames",
+    "rating",
     "response_latency",
     "reversals",
     "revisit_frames",
