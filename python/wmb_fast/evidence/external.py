@@ -10,8 +10,10 @@ makes the channel missing, and is never silently replaced. Its arrays, for N fra
 - ``features``: ``frames`` (K,) sorted, ``mean`` (K, D); optional ``cls`` (K, D), ``tokens`` (K, P, D);
 - ``parallax``: ``segments`` (S,), and for each segment j ``inverse_depth_<j>`` and ``flow_<j>`` of one length;
 - ``geometry``: ``frames`` (K,), ``depth`` and ``confidence`` (K, H, W), ``cam_from_world`` (K, 3, 4), ``intrinsics``
-  (K, 3, 3);
-- ``depth``: ``frames`` (K,), ``depth`` (K, H, W);
+  (K, 3, 3); it need not have ``confidence``;
+- ``depth``: ``frames`` (K,), ``depth`` (K, H, W): z, not ray length;
+- ``flow_fields``: ``frames`` (K,), ``horizontal`` (K, H, W): each pixel's flow to the right, in pixels of the grid of
+  ``flow``, from each frame to the one a stride later;
 - ``quality``: ``quality`` and ``aesthetic``, numbers from 1 to 5, NaN where there is none.
 
 An optional text ``estimator`` says what made it. In records its tier is ``external``.
@@ -37,10 +39,12 @@ REQUIRED = {
     "cuts": ("frames",),
     "features": ("frames", "mean"),
     "parallax": ("segments",),
-    "geometry": ("frames", "depth", "confidence", "cam_from_world", "intrinsics"),
+    "geometry": ("frames", "depth", "cam_from_world", "intrinsics"),
     "depth": ("frames", "depth"),
+    "flow_fields": ("frames", "horizontal"),
     "quality": ("quality", "aesthetic"),
 }
+BY_FRAME = ("features", "geometry", "depth")  # channels that tell of their frames alone
 _ESTIMATOR = "estimator"
 
 
@@ -115,7 +119,11 @@ def _features(path: Path, values: dict[str, Any], n_frames: int) -> None:
 
 def _framewise(path: Path, values: dict[str, Any], n_frames: int) -> None:
     _frames(path, values, n_frames)
-    _one_a_frame(path, values, REQUIRED["geometry"])
+    _one_a_frame(path, values, ("depth", "confidence", "cam_from_world", "intrinsics", "horizontal"))
+    dimensions = {"depth": 3, "confidence": 3, "horizontal": 3, "cam_from_world": 3, "intrinsics": 3}
+    for name, wanted in dimensions.items():
+        if name in values and np.ndim(values[name]) != wanted:
+            raise _refused(path, f"hold {name} of {wanted} dimensions", f"shape {np.shape(values[name])}")
 
 
 def _one_a_frame(path: Path, values: dict[str, Any], names: Sequence[str]) -> None:
@@ -152,4 +160,5 @@ _CHECKS = {
     "parallax": _parallax,
     "geometry": _framewise,
     "depth": _framewise,
+    "flow_fields": _framewise,
 }

@@ -171,7 +171,7 @@ class _Desk:
         except (FileFormatError, OSError) as error:
             self._missing[channel] = str(error)
             return
-        if "mean" in self._channels[channel].values:
+        if channel in handed_in.BY_FRAME:
             self._covered[channel] = tuple(self._channels[channel].values["frames"].tolist())
 
     def _know(self, channel: str, found: Channel, frames: tuple[int, ...] | None) -> None:

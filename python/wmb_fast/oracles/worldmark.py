@@ -131,7 +131,7 @@ def signals(case: Case) -> Outcome:
     got["parallax"], got["n"] = {}, {}
     for j, chosen in frames.items():
         rows = [at[frame] for frame in chosen]
-        inverse, along = worldmark.parallax_samples(inputs["flow_u"][rows], inputs["depth"][rows])
+        inverse, along = worldmark.parallax_samples(inputs["flow_u"][rows], inputs["depth"][rows], compat=True)
         split = worldmark.split_segment((inverse, along), compat=True)
         got["n"][str(j)], got[f"iv_{j}"], got[f"uu_{j}"] = len(inverse), inverse, along
         got["parallax"][str(j)] = {

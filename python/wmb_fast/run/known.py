@@ -30,9 +30,9 @@ class Scorer(Protocol):
 
 @runtime_checkable
 class SetScorer(Scorer, Protocol):
-    """A protocol with numbers that, under ``compat``, depend on the whole set."""
+    """A protocol with numbers that, under ``compat``, depend on the whole set, or that are scored again in a sweep."""
 
-    def local_curves(self, evidence: Evidence) -> Mapping[str, npt.NDArray[Any]]: ...
+    def curves(self, evidence: Evidence, *, compat: bool = False) -> Mapping[str, npt.NDArray[Any]]: ...
 
     def local_over_set(
         self, records: Sequence[Score], curves: Mapping[str, Mapping[str, npt.NDArray[Any]]]

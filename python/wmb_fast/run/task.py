@@ -104,15 +104,15 @@ def _scored(rollout: Rollout, options: Options, evidence: Evidence, out: Path) -
 
 
 def _facts(rollout: Rollout, options: Options, evidence: Evidence, out: Path) -> dict[str, Any]:
-    """What ``run.json`` says of a rollout; under ``compat`` with the hash of what is kept for the set."""
+    """What ``run.json`` says of a rollout, with the hash of what is kept of it for the set and for a sweep."""
     known, source = evidence.facts, evidence.provenance
     facts: dict[str, Any] = {"frames": known.n_frames, "fps": known.fps, "size": [known.width, known.height]}
     facts |= {name: source[name] for name in ("video_sha256", "decoder", "notes")} | {"plan": _plan(rollout)}
-    if options.compat:
-        arrays: dict[str, Any] = {}
-        for scorer in options.scorers:
-            if isinstance(scorer, SetScorer):
-                arrays |= scorer.local_curves(evidence)
+    arrays: dict[str, Any] = {}
+    for scorer in options.scorers:
+        if isinstance(scorer, SetScorer):
+            arrays |= scorer.curves(evidence, compat=options.compat)
+    if arrays or options.compat:
         facts["curves"] = curves.keep(out, rollout.id, arrays)
     return facts
 

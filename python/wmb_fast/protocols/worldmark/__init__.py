@@ -23,24 +23,30 @@ from .constants import PUBLISHED, SEQUENCES, Thresholds
 from .features import Pooled, cosine_distances, pool_tokens
 from .following import ActionMetrics, action_metrics
 from .geometry import Residual, global_frames, global_memory, global_residual, global_score
+from .kept import curves, local_over_set
 from .local import Cuts, cuts_from_logits, equal_motion_frames, local_delta, local_memory, mutation_rate, own_step
 from .measure import Measure
 from .parallax import Split, parallax_frames, parallax_samples, split_segment
 from .quality import quality, quality_frames, rating
 from .report import COLUMNS, best_and_worst, columns, csv_lines, displayed, leaderboard
+from .rescoring import COLUMNS_OF, METRICS, SETTINGS, Rescorer, moved
 from .revisit import Reversal, published_bounds, reversals, revisit_frames, revisit_memory
-from .scoring import NAME, local_curves, local_over_set, needs, score
+from .scoring import NAME, needs, score
 from .segments import Timeline, is_round_trip, key_of
 
 __all__ = [
     "COLUMNS",
+    "COLUMNS_OF",
+    "METRICS",
     "NAME",
     "PUBLISHED",
     "SEQUENCES",
+    "SETTINGS",
     "ActionMetrics",
     "Cuts",
     "Measure",
     "Pooled",
+    "Rescorer",
     "Residual",
     "Reversal",
     "Split",
@@ -51,6 +57,7 @@ __all__ = [
     "columns",
     "cosine_distances",
     "csv_lines",
+    "curves",
     "cuts_from_logits",
     "direction_accuracy",
     "direction_purity",
@@ -63,11 +70,11 @@ __all__ = [
     "is_round_trip",
     "key_of",
     "leaderboard",
-    "local_curves",
     "local_delta",
     "local_memory",
     "local_over_set",
     "motion_stability",
+    "moved",
     "mutation_rate",
     "needs",
     "own_step",

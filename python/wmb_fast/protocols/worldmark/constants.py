@@ -19,6 +19,8 @@ SEQUENCES = {
 
 COMPAT_FPS = 16  # not in Table 7: the rate the evaluator takes every video to have
 
+SLOWEST_FPS, FASTEST_FPS = 1, 240  # ours: a rate beyond these is an error of the file's
+
 # (shared)
 FLOW_STRIDE = 2  # flow frame stride
 FLOW_GRID = (640, 432)  # frame resize: width, height

@@ -22,8 +22,7 @@ from ..record import Column, Score, Status, Term
 from .constants import DISPLAY_NAMES, EXCLUDED_MODELS, PUBLISHED, RATING_LEVELS, Thresholds
 from .geometry import global_score
 from .local import NEAR_CUT
-
-PUBLISHED_NAN = "published_nan"  # in a record's detail: the published evaluator gives NaN here
+from .records import PUBLISHED_NAN
 
 Row = Mapping[str, float]
 
