@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -89,10 +90,23 @@ def _shard(text: str | None) -> tuple[int, int] | None:
 def board_(
     out: Annotated[list[Path], typer.Argument(help="Run folders.")],
     compare: Annotated[tuple[str, str] | None, typer.Option(help="Two models, paired on the cases both have.")] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", help="Parts apart: split or tier, and what changes from first to last.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")] = False,
 ) -> int:
     """Print the leaderboard of one or more run folders, or two models against each other."""
-    scores = run.read_scorecards(out)
+    if compare is not None and by is not None:
+        raise bad_value("board", "--by", "stand without --compare", repr(by))
+    scores = run.displayed(run.read_scorecards(out))
+    if by is not None:
+        parts = run.grouped(scores, by)
+        if as_json:
+            plain = {name: board.grouped_json(tables, labels) for name, labels, tables in parts}
+            print(json.dumps(plain, allow_nan=False, ensure_ascii=False, indent=1))
+        else:
+            print("\n".join(board.grouped_markdown(tables, labels) for _, labels, tables in parts), end="")
+        return DONE
     tables = run.boards(scores)
     if compare is None:
         print(board.to_json(tables) if as_json else board.to_markdown(tables), end="")
@@ -106,6 +120,17 @@ def board_(
         )
     else:
         print("\n".join(map(board.comparison_markdown, pairs)), end="")
+    return DONE
+
+
+@app.command()
+def sweep(
+    out: Annotated[list[Path], typer.Argument(help="Run folders; sweep.json and sweep.md are written to the first.")],
+) -> int:
+    """Move each scoring constant alone, score again from what a run has kept, and say what happens to the order."""
+    started = time.perf_counter()
+    found = run.sweep(out)
+    Screen().sweep(found, time.perf_counter() - started, out[0])
     return DONE
 
 

@@ -133,6 +133,17 @@ class Screen:
                 self.out.print(told, soft_wrap=True)
         self.out.print()
 
+    def sweep(self, found: run.Sweep, seconds: float, out: Path) -> None:
+        """A line a constant, then what the numbers rest on."""
+        rows = [(Text(name), [Text(cell) for cell in cells]) for name, *cells in run.sweep_table(found)]
+        title = f"worldmark{' (compat)' if found.compat else ''}: the scoring constants moved one at a time"
+        self._table(title, run.SWEEP_HEADS[0], rows, run.SWEEP_HEADS[1:])
+        for note in run.sweep_notes(found):
+            self.out.print(note, soft_wrap=True)
+        n = sum(len(row.settings) for row in found.rows)
+        self.out.print(f"{n} settings in {seconds:.1f} s.\n", style="dim")
+        self.out.print(f"sweep        {out / 'sweep.md'}", soft_wrap=True)
+
     def doctor(self, findings: Sequence[Finding], checks: Sequence[Check]) -> None:
         """Facts, then questions with known answers."""
         width = max(len(finding.name) for finding in findings)

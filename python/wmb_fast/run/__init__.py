@@ -3,6 +3,24 @@
 
 from .describe import version
 from .engine import Outcome, Progress, score
-from .folder import boards, read_scorecards
+from .folder import boards, displayed, grouped, read_scorecards
+from .sweep import HEADS as SWEEP_HEADS
+from .sweep import Sweep, sweep
+from .sweep import notes as sweep_notes
+from .sweep import table as sweep_table
 
-__all__ = ["Outcome", "Progress", "boards", "read_scorecards", "score", "version"]
+__all__ = [
+    "SWEEP_HEADS",
+    "Outcome",
+    "Progress",
+    "Sweep",
+    "boards",
+    "displayed",
+    "grouped",
+    "read_scorecards",
+    "score",
+    "sweep",
+    "sweep_notes",
+    "sweep_table",
+    "version",
+]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy.typing as npt
@@ -37,6 +37,20 @@ class SetScorer(Scorer, Protocol):
     def local_over_set(
         self, records: Sequence[Score], curves: Mapping[str, Mapping[str, npt.NDArray[Any]]]
     ) -> list[Score]: ...
+
+
+@runtime_checkable
+class Displays(Scorer, Protocol):
+    """A protocol whose published board shows models under other names, or leaves some out."""
+
+    def displayed(self, records: Iterable[Score]) -> list[Score]: ...
+
+
+@runtime_checkable
+class Groups(Scorer, Protocol):
+    """A protocol that reports parts of its benchmark apart: by what, the labels in order, and a rollout's label."""
+
+    GROUPS: Mapping[str, tuple[Sequence[str], Callable[[Sequence[Score]], str | None]]]
 
 
 def protocols(names: Sequence[str]) -> tuple[Scorer, ...]:

@@ -23,13 +23,14 @@ from .constants import PUBLISHED, SEQUENCES, Thresholds
 from .features import Pooled, cosine_distances, pool_tokens
 from .following import ActionMetrics, action_metrics
 from .geometry import Residual, global_frames, global_memory, global_residual, global_score
+from .groups import GROUPS, split_of, tier_of
 from .kept import curves, local_over_set
 from .local import Cuts, cuts_from_logits, equal_motion_frames, local_delta, local_memory, mutation_rate, own_step
 from .measure import Measure
 from .parallax import Split, parallax_frames, parallax_samples, split_segment
 from .quality import quality, quality_frames, rating
 from .report import COLUMNS, best_and_worst, columns, csv_lines, displayed, leaderboard
-from .rescoring import COLUMNS_OF, METRICS, SETTINGS, Rescorer, moved
+from .rescoring import COLUMNS_OF, SWEPT, Rescorer, Swept, moved
 from .revisit import Reversal, published_bounds, reversals, revisit_frames, revisit_memory
 from .scoring import NAME, needs, score
 from .segments import Timeline, is_round_trip, key_of
@@ -37,11 +38,11 @@ from .segments import Timeline, is_round_trip, key_of
 __all__ = [
     "COLUMNS",
     "COLUMNS_OF",
-    "METRICS",
+    "GROUPS",
     "NAME",
     "PUBLISHED",
     "SEQUENCES",
-    "SETTINGS",
+    "SWEPT",
     "ActionMetrics",
     "Cuts",
     "Measure",
@@ -50,6 +51,7 @@ __all__ = [
     "Residual",
     "Reversal",
     "Split",
+    "Swept",
     "Thresholds",
     "Timeline",
     "action_metrics",
@@ -90,5 +92,7 @@ __all__ = [
     "revisit_frames",
     "revisit_memory",
     "score",
+    "split_of",
     "split_segment",
+    "tier_of",
 ]

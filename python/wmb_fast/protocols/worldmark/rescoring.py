@@ -29,47 +29,38 @@ from .segments import KEYS, Timeline
 
 Curves = Mapping[str, npt.NDArray[np.generic]]
 
-# Where each constant shows, and the settings it is moved to; the published ranges, in the paper's order (table 9).
-SETTINGS: dict[str, tuple[float, ...]] = {
-    "mutation_distance": (0.06, 0.08, 0.12, 0.15),
-    "cut_guard_s": (0.25, 0.375, 0.75, 1.0),
-    "revisit_scale": (0.5, 0.75, 1.5, 2.0),
-    "global_scale": (0.03, 0.04, 0.075, 0.1),
-    "normal_speed_percentile": (70, 72.5, 77.5, 80),
-    "response_factor": (0.4, 0.45, 0.55, 0.6),
-    "response_gate": (0.05, 0.075, 0.125, 0.15),
-    "response_smoothing_s": (0.25, 0.375, 0.75, 1.0),
-    "steady_speed_percentile": (60, 65, 75, 80),
-    "sustain_factor": (0.3, 0.35, 0.45, 0.5),
-    "stall_exit_factor": (0.45, 0.55, 0.6),
-    "stall_s": (0.1875, 0.3125, 0.375, 0.5),
-    "stall_rate_scale": (0.4, 0.45, 0.55, 0.6),
-    "decay_window_s": (2.0, 2.5, 3.5, 4.0),
-    "decay_cap": (1.1, 1.3, 1.4, 1.5),
-    "decay_target": (0.6, 0.65, 0.75, 0.8),
-    "stability_smoothing_s": (0.1875, 0.3125, 0.375, 0.5),
-}
-METRICS: dict[str, str] = {
-    **dict.fromkeys(("mutation_distance", "cut_guard_s"), "local_memory"),
-    "revisit_scale": "revisit_memory",
-    "global_scale": "global_memory",
-    **dict.fromkeys(
-        ("normal_speed_percentile", "response_factor", "response_gate", "response_smoothing_s"), "response_latency"
-    ),
-    **dict.fromkeys(
-        (
-            "steady_speed_percentile",
-            "sustain_factor",
-            "stall_exit_factor",
-            "stall_s",
-            "stall_rate_scale",
-            "decay_window_s",
-            "decay_cap",
-            "decay_target",
-            "stability_smoothing_s",
-        ),
-        "motion_stability",
-    ),
+
+@dataclass(frozen=True)
+class Swept:
+    """A scoring constant that a sweep moves: the paper's name for it, the metric it shows in, and where it is moved."""
+
+    label: str
+    metric: str
+    settings: tuple[float, ...]
+
+
+_LOCAL, _LATENCY, _STABILITY = "local_memory", "response_latency", "motion_stability"
+
+# The published ranges, in the paper's order (table 9): four settings astride each default, three where it has no more
+# room. Seconds are whole numbers of samples at 16 a second.
+SWEPT: dict[str, Swept] = {
+    "mutation_distance": Swept("Local: mutation thr", _LOCAL, (0.06, 0.08, 0.12, 0.15)),
+    "cut_guard_s": Swept("Local: hard-cut guard (s)", _LOCAL, (0.25, 0.375, 0.75, 1.0)),
+    "revisit_scale": Swept("Revisit: scale", "revisit_memory", (0.5, 0.75, 1.5, 2.0)),
+    "global_scale": Swept("Global: scale", "global_memory", (0.03, 0.04, 0.075, 0.1)),
+    "normal_speed_percentile": Swept("Latency: percentile", _LATENCY, (70, 72.5, 77.5, 80)),
+    "response_factor": Swept("Latency: response factor", _LATENCY, (0.4, 0.45, 0.55, 0.6)),
+    "response_gate": Swept("Latency: gate factor", _LATENCY, (0.05, 0.075, 0.125, 0.15)),
+    "response_smoothing_s": Swept("Latency: smoothing window (s)", _LATENCY, (0.25, 0.375, 0.75, 1.0)),
+    "steady_speed_percentile": Swept("Stability: baseline g pct", _STABILITY, (60, 65, 75, 80)),
+    "sustain_factor": Swept("Stability: sustain factor", _STABILITY, (0.3, 0.35, 0.45, 0.5)),
+    "stall_exit_factor": Swept("Stability: stall exit hyst. (g)", _STABILITY, (0.45, 0.55, 0.6)),
+    "stall_s": Swept("Stability: min stall dur (s)", _STABILITY, (0.1875, 0.3125, 0.375, 0.5)),
+    "stall_rate_scale": Swept("Stability: stall scale", _STABILITY, (0.4, 0.45, 0.55, 0.6)),
+    "decay_window_s": Swept("Stability: decay window (s)", _STABILITY, (2.0, 2.5, 3.5, 4.0)),
+    "decay_cap": Swept("Stability: decay cap", _STABILITY, (1.1, 1.3, 1.4, 1.5)),
+    "decay_target": Swept("Stability: decay target", _STABILITY, (0.6, 0.65, 0.75, 0.8)),
+    "stability_smoothing_s": Swept("Stability: smoothing window (s)", _STABILITY, (0.1875, 0.3125, 0.375, 0.5)),
 }
 COLUMNS_OF = {
     "local_memory": ("Local",),
@@ -190,7 +181,13 @@ _AGAIN: dict[str, Callable[[Rescorer, Score, Thresholds], Measure | None]] = {
 
 
 def moved(name: str, setting: float) -> Thresholds:
-    """The published constants, one of them moved."""
-    if name not in SETTINGS:
-        raise bad_value("sweep", "constant", f"be one of {', '.join(SETTINGS)}", repr(name))
+    """The published constants, one of them moved.
+
+    Example:
+        >>> from wmb_fast.protocols import worldmark
+        >>> worldmark.moved("decay_cap", 1.5).decay_cap, worldmark.PUBLISHED.decay_cap
+        (1.5, 1.2)
+    """
+    if name not in SWEPT:
+        raise bad_value("moved", "name", f"be one of {', '.join(SWEPT)}", repr(name))
     return replace(PUBLISHED, **{name: setting})

@@ -16,7 +16,7 @@ from ...rollout.plan import Action, Facts
 from ..evidence import Evidence
 from ..record import Status
 from .constants import COMPAT_FPS, FASTEST_FPS, FLOW_GRID, FLOW_STRIDE, SLOWEST_FPS
-from .geometry import global_frames, global_memory
+from .geometry import EMPTY_VIDEO, global_frames, global_memory
 from .local import Cuts, local_memory
 from .measure import Measure, Signal, missing, without
 from .parallax import Samples, parallax_frames, parallax_samples
@@ -225,7 +225,7 @@ class Rollout:
         """Global memory of the frames that it samples."""
         wanted = global_frames(self.facts.n_frames, self.facts.fps)
         if not wanted:
-            return global_memory(*(np.empty((0, 0, 0)),) * 3)
+            return without(EMPTY_VIDEO)
         values = self.channel("geometry", "frames", "depth", "cam_from_world", "intrinsics")
         at = {frame: row for row, frame in enumerate(np.asarray(values["frames"]).tolist())}
         lacking = [frame for frame in wanted if frame not in at]
@@ -233,9 +233,9 @@ class Rollout:
             lacks = f"{len(lacking)} of the {len(wanted)} sampled frames have none, the first is {lacking[0]}"
             return missing(f"geometry: {lacks}", len(wanted) * (len(wanted) - 1))
         rows = [at[frame] for frame in wanted]
-        arrays = [np.asarray(values[name])[rows] for name in ("depth", "cam_from_world", "intrinsics")]
+        depth, poses, cameras = (np.asarray(values[name])[rows] for name in ("depth", "cam_from_world", "intrinsics"))
         confidence = np.asarray(values["confidence"])[rows] if "confidence" in values else None
-        return global_memory(*arrays, confidence, compat=self.compat)
+        return global_memory(depth, poses, cameras, confidence, compat=self.compat)
 
     def quality(self, name: str) -> Measure:
         """A rating of the channel."""
