@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -132,6 +133,22 @@ def sweep(
     found = run.sweep(out)
     Screen().sweep(found, time.perf_counter() - started, out[0])
     return DONE
+
+
+@app.command()
+def caches(
+    paths: Annotated[list[Path], typer.Argument(help="Videos, folders of them, manifests, or flow caches.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
+    plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
+    cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.  [default: ~/.cache/wmb-fast]")] = None,
+) -> int:
+    """Write WorldMark's own flow caches, <model>__<image>_<action>.npz, which score reads too."""
+    written, refused = run.write_caches(paths, out=out, plan=plan, cache=cache)
+    for path in written:
+        print(path)
+    for rollout, reason in refused.items():
+        print(f"{rollout}: {reason}", file=sys.stderr)
+    return INCOMPLETE if refused else DONE
 
 
 _FAULT_HELP = (

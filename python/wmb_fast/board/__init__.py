@@ -3,6 +3,7 @@
 
 from .compare import Comparison, Difference, compare
 from .groups import Change, changes, grouped, grouped_json, grouped_markdown
+from .human import HumanAgreement, agreement_of_counts, column_correlations, human_agreement
 from .intervals import Interval
 from .stability import Moves, moves, places
 from .table import Cell, Row, Table, cell_of, short, tables
@@ -15,19 +16,23 @@ __all__ = [
     "Change",
     "Comparison",
     "Difference",
+    "HumanAgreement",
     "Interval",
     "Moves",
     "Row",
     "Table",
+    "agreement_of_counts",
     "aligned",
     "cell_of",
     "changes",
+    "column_correlations",
     "compare",
     "comparison_json",
     "comparison_markdown",
     "grouped",
     "grouped_json",
     "grouped_markdown",
+    "human_agreement",
     "moves",
     "places",
     "short",

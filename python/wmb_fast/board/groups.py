@@ -94,8 +94,9 @@ def grouped_markdown(parts: Mapping[str, Table], labels: Sequence[str]) -> str:
             if c.n_models
         ]
         heads = ["column", there[0], there[-1], "change", "models that get worse"]
-        about = "Means over the models that have the column in both."
-        texts.append("\n".join([f"## {there[0]} to {there[-1]}", "", *aligned(heads, rows), "", about, ""]))
+        lines = [*aligned(heads, rows), "", "Means over the models that have the column in both."]
+        lines = lines if rows else ["No model has a column in both."]
+        texts.append("\n".join([f"## {there[0]} to {there[-1]}", "", *lines, ""]))
     return "\n".join(texts)
 
 

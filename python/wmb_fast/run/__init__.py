@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs: rollouts in, a run folder out. Resumable, and the same bytes however it was run."""
 
+from .caches import write_caches
 from .describe import version
 from .engine import Outcome, Progress, score
 from .folder import boards, displayed, grouped, read_scorecards
@@ -23,4 +24,5 @@ __all__ = [
     "sweep_notes",
     "sweep_table",
     "version",
+    "write_caches",
 ]

@@ -19,6 +19,7 @@ Source: WorldMark (arXiv 2604.21686v2) and its evaluator, AlayaLab/WorldMark at 
 """
 
 from .action import direction_accuracy, direction_purity, motion_stability, response_latency
+from .caches import FlowOnly, flow_cache
 from .constants import PUBLISHED, SEQUENCES, Thresholds
 from .features import Pooled, cosine_distances, pool_tokens
 from .following import ActionMetrics, action_metrics
@@ -28,6 +29,7 @@ from .kept import curves, local_over_set
 from .local import Cuts, cuts_from_logits, equal_motion_frames, local_delta, local_memory, mutation_rate, own_step
 from .measure import Measure
 from .parallax import Split, parallax_frames, parallax_samples, split_segment
+from .poses import PoseSignals, pose_action_metrics, pose_signals
 from .quality import quality, quality_frames, rating
 from .report import COLUMNS, best_and_worst, columns, csv_lines, displayed, leaderboard
 from .rescoring import COLUMNS_OF, SWEPT, Rescorer, Swept, moved
@@ -45,8 +47,10 @@ __all__ = [
     "SWEPT",
     "ActionMetrics",
     "Cuts",
+    "FlowOnly",
     "Measure",
     "Pooled",
+    "PoseSignals",
     "Rescorer",
     "Residual",
     "Reversal",
@@ -65,6 +69,7 @@ __all__ = [
     "direction_purity",
     "displayed",
     "equal_motion_frames",
+    "flow_cache",
     "global_frames",
     "global_memory",
     "global_residual",
@@ -83,6 +88,8 @@ __all__ = [
     "parallax_frames",
     "parallax_samples",
     "pool_tokens",
+    "pose_action_metrics",
+    "pose_signals",
     "published_bounds",
     "quality",
     "quality_frames",

@@ -57,7 +57,7 @@ def needs(evidence: Evidence, *, compat: bool = False) -> list[Need]:
         if compat or frames:
             wanted.append(Need("features", frames))
     with suppress(NotThereError):
-        wanted.extend(_of_parallax(rollout))
+        wanted.extend(parallax_needs(rollout))
     return wanted
 
 
@@ -73,7 +73,7 @@ def _sampled_frames(rollout: Rollout) -> tuple[int, ...]:
     return tuple(sorted({min(frame, rollout.facts.n_frames - 1) for frame in frames}))
 
 
-def _of_parallax(rollout: Rollout) -> list[Need]:
+def parallax_needs(rollout: Rollout) -> list[Need]:
     """Depth and the flow fields that go with it; a field runs from a frame to the one a stride later."""
     frames = sorted({frame for chosen in rollout.parallax_frames.values() for frame in chosen})
     if not frames or "parallax" in rollout.evidence.channels:
