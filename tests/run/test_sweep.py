@@ -31,6 +31,8 @@ def rollout(model: str, number: int, action: int, seed: int) -> Evidence:
     for j, key in enumerate(keys):
         late, sign = int(rng.integers(0, 100)), 1 if key in "WAL" else -1
         whole[j * 320 + late : (j + 1) * 320] = sign * 4 * np.linspace(1, rng.uniform(0.3, 1.2), 320)[late:]
+    if seed % 10 == 1:  # sets out and then barely goes on: near the gate of a response
+        whole[320:] = np.where(np.arange(n - 320) < 60, -4.0, -0.44)
     signal = whole[: n - 2]
     for _ in range(6):
         at = int(rng.integers(0, n - 20))
