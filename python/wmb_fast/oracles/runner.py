@@ -81,7 +81,6 @@ def adapters() -> dict[str, Adapter]:
 
 # Groups whose protocol or op this version does not have: reported as skipped, by name.
 NOT_BUILT = {
-    "A_worldmark/A5_global_C3": "WorldMark's Global memory is not built yet",
     "B_r2m": "wmb_fast.protocols.r2m is not built yet",
     "C_opis": "wmb_fast.protocols.opis is not built yet",
     "E_memobench": "wmb_fast.protocols.kin is not built yet",

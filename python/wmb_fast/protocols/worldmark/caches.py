@@ -69,5 +69,5 @@ def flow_cache(evidence: Evidence) -> dict[str, npt.NDArray[Any]]:
     maker = evidence.channels["flow"].maker
     arrays["estimator"] = np.array(f"{maker.id} {maker.tier}")
     for j, (inverse, along) in parallax.items():
-        arrays |= {f"iv_{j}": inverse.astype(np.float32), f"uu_{j}": along.astype(np.float32)}
+        arrays |= {f"iv_{j}": inverse, f"uu_{j}": along}
     return arrays
