@@ -166,12 +166,22 @@ def world(
     fps: Annotated[float, typer.Option(help="Frames a second.")] = 16.0,
     seconds: Annotated[float, typer.Option(help="What a step of the plan lasts.")] = 20.0,
     size: Annotated[str, typer.Option(help="WIDTHxHEIGHT in pixels.")] = "320x192",
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Hand in its own depth and cameras, which score then finds.")
+    ] = False,
 ) -> int:
     """Render the known-answer world along a plan, with faults to order."""
-    from .world import build
+    from .rollout.planfile import plan_of
+    from .world import render_world, save_world
 
-    written = build(plan, _faults(fault or []), out, seed=seed, fps=fps, seconds=seconds, size=_size(size))
-    print(f"world  {written}")
+    along = plan_of(plan)
+    made = render_world(
+        along, faults=_faults(fault or []), seed=seed, fps=fps, seconds_per_step=seconds, size=_size(size)
+    )
+    print(f"world  {save_world(made, out)}")
+    if exact:
+        for path in run.hand_in(made, out / "video.mp4"):
+            print(f"exact  {path}")
     return DONE
 
 

@@ -169,7 +169,7 @@ class Screen:
         self.out.print(
             "▼ must fall below the good world above   = must stay within 5 points of it\n"
             f"✓ it did   ✗ it did not   no mark: may move   {MISSING} not evaluable   {NOT_ABOUT} does not apply\n"
-            "All values are proxies: builtin estimators made the evidence.\n"
+            "Values are proxies: builtin estimators made the evidence, but for depth and cameras, which are exact.\n"
             f"Without a value in the good worlds, the scorecard says why: {', '.join(shown.left_out)}.\n",
             style="dim",
         )

@@ -4,6 +4,7 @@
 from .caches import write_caches
 from .describe import version
 from .engine import Outcome, Progress, score
+from .exact import hand_in
 from .folder import boards, displayed, grouped, read_scorecards
 from .sweep import HEADS as SWEEP_HEADS
 from .sweep import Sweep, sweep
@@ -18,6 +19,7 @@ __all__ = [
     "boards",
     "displayed",
     "grouped",
+    "hand_in",
     "read_scorecards",
     "score",
     "sweep",

@@ -20,9 +20,7 @@ class FlowOnly:
 
     @staticmethod
     def needs(evidence: Evidence, *, compat: bool = True) -> list[Need]:
-        """Flow; then depth at the published frames, and the flow fields that go with it."""
-        if "flow" not in evidence.channels:
-            return [Need("flow")]
+        """Flow, depth at the published frames, and then the flow fields that go with it."""
         return [Need("flow"), *parallax_needs(Rollout(evidence, compat=True))]
 
 

@@ -40,24 +40,24 @@ _QUALITIES = (("perceptual_quality", "quality"), ("aesthetic_quality", "aestheti
 def needs(evidence: Evidence, *, compat: bool = False) -> list[Need]:
     """What this protocol wants to know of a rollout, given what is known.
 
-    Flow, cuts, the geometry of one frame a second and ratings of one frame a second; once flow is there, features of
-    exactly the frames that Local and Revisit sample, and the depth of those that tell sideways motion from turning;
-    once that is there, the flow of every pixel of these. Under ``compat`` features of the whole rollout, for the frames
-    Local samples depend on the other rollouts of the set.
+    Flow, cuts, geometry and ratings of one frame a second, and the depth of the frames that tell sideways motion from
+    turning; once that is there, the flow of every pixel of these; once flow is there, features of exactly the frames
+    that Local and Revisit sample. Under ``compat`` features of the whole rollout, for the frames Local samples depend
+    on the other rollouts of the set.
     """
     rollout, n = Rollout(evidence, compat), evidence.facts.n_frames
     wanted = [Need("flow"), Need("cuts")]
     with suppress(NotThereError):
         wanted.append(Need("quality", tuple(quality_frames(n, rollout.fps))))
     wanted.append(Need("geometry", tuple(global_frames(n, evidence.facts.fps))))
+    with suppress(NotThereError):
+        wanted.extend(parallax_needs(rollout))
     if "flow" not in evidence.channels:
         return wanted
     with suppress(NotThereError):
         frames = None if compat else _sampled_frames(rollout)
         if compat or frames:
             wanted.append(Need("features", frames))
-    with suppress(NotThereError):
-        wanted.extend(parallax_needs(rollout))
     return wanted
 
 

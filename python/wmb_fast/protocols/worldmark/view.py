@@ -103,7 +103,8 @@ class Rollout:
 
     @property
     def stride(self) -> int:
-        return int(self.channel("flow").get("stride", FLOW_STRIDE))
+        flow = self.evidence.channels.get("flow")
+        return FLOW_STRIDE if flow is None else int(flow.values.get("stride", FLOW_STRIDE))
 
     def timeline(self) -> Timeline:
         n = len(self.flow[0])
