@@ -213,49 +213,51 @@ def _published(depth: Array, extrinsics: Array, cameras: Array, confidence: Arra
     rows, columns = (a.ravel() for a in np.mgrid[0:height:GLOBAL_GRID, 0:width:GLOBAL_GRID])
     low, high = (np.float32(bound) for bound in GLOBAL_OCCLUSION)
     pooled, inside_all, seen_all, n_pairs = [], 0, 0, 0
-    every = np.arange(k)[:, None]
+    own = np.arange(k)[:, None]
     with np.errstate(all="ignore"):
         for i in range(k):
             kept = confidence[i][rows, columns] >= threshold
             y, x = rows[kept], columns[kept]
-            world = _to_world(i, x, y, depth[i][y, x], extrinsics, cameras)
-            there_xyz = _rotated(extrinsics[:, None, :, :3], world) + extrinsics[:, None, :, 3]
-            z = there_xyz[..., 2]
-            u = cameras[:, None, 0, 0] * there_xyz[..., 0] / z + cameras[:, None, 0, 2]
-            v = cameras[:, None, 1, 1] * there_xyz[..., 1] / z + cameras[:, None, 1, 2]
-            inside = (z > 0) & (u >= 0) & (u < width) & (v >= 0) & (v < height) & (every != i)
+            world = _to_world(np.array(i), x, y, depth[i][y, x], extrinsics, cameras)
+            p, q, z = _to_camera(world, extrinsics)
+            u = cameras[:, 0, 0, None] * p / z + cameras[:, 0, 2, None]
+            v = cameras[:, 1, 1, None] * q / z + cameras[:, 1, 2, None]
+            inside = (z > 0) & (u >= 0) & (u < width) & (v >= 0) & (v < height) & (own != i)
             n_inside = inside.sum(axis=1)
-            inside &= (n_inside >= GLOBAL_FEWEST_POINTS)[:, None]
-            j, p = np.nonzero(inside)
-            at = np.floor(v[inside]).astype(np.int64), np.floor(u[inside]).astype(np.int64)
-            seen = depth[j, *at]
-            ratio = z[inside].astype(np.float32) / seen
-            together = (ratio > low) & (ratio < high) & (confidence[j, *at] >= threshold)
+            j, point = np.nonzero(inside & (n_inside >= GLOBAL_FEWEST_POINTS)[:, None])
+            at_y, at_x = (np.floor(side[j, point]).astype(np.int64) for side in (v, u))
+            seen = depth[j, at_y, at_x]
+            ratio = z[j, point].astype(np.float32) / seen
+            together = (ratio > low) & (ratio < high) & (confidence[j, at_y, at_x] >= threshold)
             counts = np.bincount(j[together], minlength=k)
             inside_all += int(n_inside[n_inside >= GLOBAL_FEWEST_POINTS].sum())
             seen_all += int(counts.sum())
             n_pairs += int((counts >= GLOBAL_FEWEST_POINTS).sum())
             together &= counts[j] >= GLOBAL_FEWEST_POINTS
-            j, p, at = j[together], p[together], (at[0][together], at[1][together])
-            gap = world[p] - _to_world(j, at[1], at[0], seen[together], extrinsics, cameras)
-            pooled.append(np.sqrt(gap[:, 0] ** 2 + gap[:, 1] ** 2 + gap[:, 2] ** 2) / scale)
+            j, point, at_y, at_x, seen = (side[together] for side in (j, point, at_y, at_x, seen))
+            there = _to_world(j, at_x, at_y, seen, extrinsics, cameras)
+            gaps = [a[point] - b for a, b in zip(world, there, strict=True)]
+            pooled.append(np.sqrt(gaps[0] * gaps[0] + gaps[1] * gaps[1] + gaps[2] * gaps[2]) / scale)
     errors = np.concatenate(pooled)
     if not errors.size:
         return nothing
     return Residual(float(np.median(errors)), float(errors.mean()), seen_all / inside_all, n_pairs)
 
 
-def _to_world(j: Any, x: Array, y: Array, z: Array, extrinsics: Array, cameras: Array) -> Array:
-    """Points (M, 3) in the world, of pixels (x, y) of depth z of frame j, or of frames j (M,)."""
-    camera, pose, depth = cameras[j], extrinsics[j], z.astype(np.float64)
-    across = (x - camera[..., 0, 2]) / camera[..., 0, 0] * depth
-    down = (y - camera[..., 1, 2]) / camera[..., 1, 1] * depth
-    return _rotated(np.swapaxes(pose[..., :3], -1, -2), np.stack([across, down, depth], axis=-1) - pose[..., 3])
+# Products in a fixed order: a matrix product's bits depend on the machine.
 
 
-def _rotated(rotation: Array, points: Array) -> Array:
-    """``R x`` in a fixed order; a matrix product's bits depend on the machine."""
-    r, x = rotation, points
-    return np.stack(
-        [r[..., i, 0] * x[..., 0] + r[..., i, 1] * x[..., 1] + r[..., i, 2] * x[..., 2] for i in range(3)], axis=-1
-    )
+def _to_world(j: Array, x: Array, y: Array, z: Array, extrinsics: Array, cameras: Array) -> list[Array]:
+    """The three coordinates (M,) in the world of pixels (x, y) of depth z, of frame j or of frames j (M,)."""
+    depth = z.astype(np.float64)
+    across = (x - cameras[:, 0, 2][j]) / cameras[:, 0, 0][j] * depth - extrinsics[:, 0, 3][j]
+    down = (y - cameras[:, 1, 2][j]) / cameras[:, 1, 1][j] * depth - extrinsics[:, 1, 3][j]
+    ahead = depth - extrinsics[:, 2, 3][j]
+    columns = ([extrinsics[:, row, axis][j] for row in range(3)] for axis in range(3))
+    return [r[0] * across + r[1] * down + r[2] * ahead for r in columns]
+
+
+def _to_camera(world: list[Array], extrinsics: Array) -> list[Array]:
+    """The three coordinates (K, M) of points of the world in every camera."""
+    rows = (extrinsics[:, axis, :, None] for axis in range(3))
+    return [r[:, 0] * world[0] + r[:, 1] * world[1] + r[:, 2] * world[2] + r[:, 3] for r in rows]
