@@ -77,6 +77,8 @@ class Screen:
 
     def outcome(self, outcome: run.Outcome) -> None:
         """A table a protocol: rollouts by columns, then what is missing and why, then where everything lies."""
+        if outcome.scores and not outcome.tables:
+            self.out.print("The published board leaves all of these models out; their records are in the scorecard.")
         for board in outcome.tables:
             self._protocol(board, [s for s in outcome.scores if s.protocol == board.protocol])
         self._places(outcome.out)

@@ -110,3 +110,18 @@ def test_a_world_hands_in_its_exact_depth_and_cameras(wmb, tmp_path):
         accuracy = values["direction_accuracy", segment]
         assert accuracy["value"] > 0.5
         assert [m["role"] for m in accuracy["estimators"]] == ["flow", "flow_fields", "depth"]
+
+
+def test_a_compat_board_without_a_model_says_so(wmb, tmp_path):
+    folder = tmp_path / "flow"
+    folder.mkdir()
+    put_cache(folder, "Genie3", "001", "W", 1)
+    code, out, _ = wmb("score", folder, "--protocol", "worldmark", "--compat", "-o", tmp_path / "o", "--cache",
+                       tmp_path / "c")  # fmt: skip
+    assert code == 0
+    assert "The published board leaves all of these models out" in out
+    put_cache(folder, "Yume", "001", "W", 1)
+    wmb("score", folder, "--protocol", "worldmark", "--compat", "-o", tmp_path / "o", "--cache", tmp_path / "c")
+    _, out, _ = wmb("board", tmp_path / "o")
+    assert "Yume 1.5" in out
+    assert "Genie3" not in out

@@ -168,7 +168,7 @@ def test_what_cannot_be_swept_is_one_sentence(evidence: list[Evidence], tmp_path
     bare = tmp_path / "bare"
     bare.mkdir()
     (bare / "scorecard.jsonl").write_bytes((tmp_path / "a" / "scorecard.jsonl").read_bytes())
-    with pytest.raises(wmb.ArgumentError, match="curves must hold the flow of every rollout, got none of m0/0"):
+    with pytest.raises(wmb.ArgumentError, match=r"the flow of every rollout \(score it again\), got none of m0/0"):
         run.sweep([bare])
     with pytest.raises(wmb.ArgumentError, match="be one of mutation_distance"):
         worldmark.moved("luck", 1.0)

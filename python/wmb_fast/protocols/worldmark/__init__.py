@@ -12,7 +12,7 @@ make the published table of the records. Every metric is here as a function of p
   whichever videos are scored together (:func:`local_over_set` gives that, once the set is complete);
 - degrees become pixels of the flow's grid, not of the video;
 - without depth, strafing and turning cannot be told apart: their direction metrics are missing, never a silent half;
-- samples that are not finite, no motion and too few samples are reasons, never numbers;
+- samples, depths and confidences that are not finite are left out or a reason, no motion and too few samples a reason;
 - nothing is rounded.
 
 Source: WorldMark (arXiv 2604.21686v2) and its evaluator, AlayaLab/WorldMark at 26f33a81.
@@ -30,7 +30,7 @@ from .local import Cuts, cuts_from_logits, equal_motion_frames, local_delta, loc
 from .measure import Measure
 from .parallax import Split, parallax_frames, parallax_samples, split_segment
 from .poses import PoseSignals, pose_action_metrics, pose_signals
-from .quality import quality, quality_frames, rating
+from .ratings import quality, quality_frames, rating
 from .report import COLUMNS, best_and_worst, columns, csv_lines, displayed, leaderboard
 from .rescoring import COLUMNS_OF, SWEPT, Rescorer, Swept, moved
 from .revisit import Reversal, published_bounds, reversals, revisit_frames, revisit_memory

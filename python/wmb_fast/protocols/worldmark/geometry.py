@@ -235,8 +235,8 @@ def _published(depth: Array, extrinsics: Array, cameras: Array, confidence: Arra
             n_pairs += int((counts >= GLOBAL_FEWEST_POINTS).sum())
             together &= counts[j] >= GLOBAL_FEWEST_POINTS
             j, point, at_y, at_x, seen = (side[together] for side in (j, point, at_y, at_x, seen))
-            there = _to_world(j, at_x, at_y, seen, extrinsics, cameras)
-            gaps = [a[point] - b for a, b in zip(world, there, strict=True)]
+            shown = _to_world(j, at_x, at_y, seen, extrinsics, cameras)
+            gaps = [a[point] - b for a, b in zip(world, shown, strict=True)]
             pooled.append(np.sqrt(gaps[0] * gaps[0] + gaps[1] * gaps[1] + gaps[2] * gaps[2]) / scale)
     errors = np.concatenate(pooled)
     if not errors.size:

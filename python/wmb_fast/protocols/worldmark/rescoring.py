@@ -110,7 +110,8 @@ class Rescorer:
         self._traces = {name: Trace.of(kept) for name, kept in curves.items() if "bounds" in kept}
         lacking = [r.rollout for r in self.records if _is_of_flow(r) and r.rollout not in self._traces]
         if lacking:
-            raise bad_value("sweep", "curves", "hold the flow of every rollout", f"none of {lacking[0]}")
+            wanted = "hold the flow of every rollout (score it again)"
+            raise bad_value("sweep", "curves", wanted, f"none of {lacking[0]}")
 
     def __call__(self, thresholds: Thresholds, metrics: Sequence[str] = tuple(COLUMNS_OF)) -> list[Score]:
         """All records, those of some metrics scored with these constants; the others as they are."""

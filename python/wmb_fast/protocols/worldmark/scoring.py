@@ -14,11 +14,10 @@ from ..record import Score
 from .action import NO_DEPTH
 from .constants import LOCAL_FEWEST_FRAMES
 from .following import action_metrics
-from .geometry import global_frames
 from .kept import set_delta
 from .local import local_frames, own_step
 from .measure import Measure, without
-from .quality import quality_frames
+from .ratings import quality_frames
 from .records import as_fields
 from .revisit import revisit_frames
 from .segments import KEYS
@@ -49,7 +48,8 @@ def needs(evidence: Evidence, *, compat: bool = False) -> list[Need]:
     wanted = [Need("flow"), Need("cuts")]
     with suppress(NotThereError):
         wanted.append(Need("quality", tuple(quality_frames(n, rollout.fps))))
-    wanted.append(Need("geometry", tuple(global_frames(n, evidence.facts.fps))))
+    with suppress(NotThereError):
+        wanted.append(Need("geometry", tuple(rollout.global_frames)))
     with suppress(NotThereError):
         wanted.extend(parallax_needs(rollout))
     if "flow" not in evidence.channels:
@@ -128,7 +128,7 @@ def _records(rollout: Rollout, delta: float | None) -> list[Score]:
     records = make.segments()
     records.append(make.one("local_memory", {}, ("flow", "cuts", "features"), lambda: rollout.local(delta)))
     records.append(make.one("revisit_memory", {}, ("flow", "features"), rollout.revisit))
-    records.append(make.one("global_memory", {}, ("geometry",), rollout.global_))
+    records.append(make.one("global_memory", {}, ("geometry",), rollout.global_memory))
     for metric, name in _QUALITIES:
         records.append(make.one(metric, {}, ("quality",), lambda name=name: rollout.quality(name)))
     return records

@@ -20,7 +20,7 @@ from .geometry import EMPTY_VIDEO, global_frames, global_memory
 from .local import Cuts, local_memory
 from .measure import Measure, Signal, missing, without
 from .parallax import Samples, parallax_frames, parallax_samples
-from .quality import quality
+from .ratings import quality
 from .revisit import NOT_A_ROUND_TRIP, Reversal, published_bounds, reversals, revisit_memory
 from .segments import KEYS, Timeline, first_frames, first_samples, is_round_trip, key_of
 
@@ -222,9 +222,14 @@ class Rollout:
         )
         return self._explained(measure)
 
-    def global_(self) -> Measure:
+    @property
+    def global_frames(self) -> list[int]:
+        """The frames that Global samples: by the file's own rate, under ``compat`` too."""
+        return global_frames(self.facts.n_frames, self.facts.fps if self.compat else self.fps)
+
+    def global_memory(self) -> Measure:
         """Global memory of the frames that it samples."""
-        wanted = global_frames(self.facts.n_frames, self.facts.fps)
+        wanted = self.global_frames
         if not wanted:
             return without(EMPTY_VIDEO)
         values = self.channel("geometry", "frames", "depth", "cam_from_world", "intrinsics")
