@@ -146,8 +146,8 @@ _TEN = (
             "units": "paper C.1: eight chunks a segment, all alike except the first",
             "frames_per_unit": "paper C.1 and clip m1_good: 8 c / 17 = 18.8 s only for c = 40",
             "segment_frames": "8 * 40",
-            "first_segment_frames": "clip m1_good: 657 - 320 = 337 frames, the paper's 19.8 s, and where the key display "
-            "in its picture changes from W to S (its table says 328, half of the video)",
+            "first_segment_frames": "clip m1_good: 657 - 320 = 337 frames, the paper's 19.8 s, and where the key "
+            "display in its picture changes from W to S (its table says 328, half of the video)",
             "extra_frames": "clip m1_good",
         },
     ),
