@@ -165,3 +165,39 @@ def evo_associate(evo: ModuleType, a: Any, b: Any) -> Any:
     """evo's nearest stamp of b for every a."""
     pairs = importlib.import_module("evo.core.sync").matching_time_indices(a, b, 0.01)
     return np.array(pairs).T
+
+
+def numpy_global(depth: Any, confidence: Any, cam_from_world: Any, intrinsics: Any) -> float:
+    """WorldMark's Global memory as its evaluator goes about it: NumPy inside a Python loop over all ordered pairs."""
+    k, height, width = depth.shape
+    pose, camera = cam_from_world.astype(np.float64), intrinsics.astype(np.float64)
+    scale, threshold = np.median(depth[depth > 1e-6]), np.quantile(confidence, 0.3)
+    v, u = (a.ravel() for a in np.mgrid[0:height:16, 0:width:16])
+
+    def world(j: int, x: Any, y: Any, z: Any) -> Any:
+        c = camera[j]
+        local = np.stack([(x - c[0, 2]) / c[0, 0] * z, (y - c[1, 2]) / c[1, 1] * z, z], axis=-1)
+        return (local - pose[j, :, 3]) @ pose[j, :, :3]
+
+    errors = []
+    for i in range(k):
+        trusted = confidence[i, v, u] >= threshold
+        points = world(i, u[trusted], v[trusted], depth[i, v, u][trusted].astype(np.float64))
+        for j in range(k):
+            if i == j:
+                continue
+            p = points @ pose[j, :, :3].T + pose[j, :, 3]
+            x = camera[j, 0, 0] * p[:, 0] / p[:, 2] + camera[j, 0, 2]
+            y = camera[j, 1, 1] * p[:, 1] / p[:, 2] + camera[j, 1, 2]
+            inside = (p[:, 2] > 0) & (x >= 0) & (x < width) & (y >= 0) & (y < height)
+            if inside.sum() < 5:
+                continue
+            column, row = np.floor(x[inside]).astype(int), np.floor(y[inside]).astype(int)
+            seen = depth[j, row, column]
+            ratio = p[inside, 2].astype(np.float32) / seen
+            together = (ratio > 0.7) & (ratio < 1.4) & (confidence[j, row, column] >= threshold)
+            if together.sum() < 5:
+                continue
+            there = world(j, column, row, seen.astype(np.float64))
+            errors.append(np.linalg.norm(points[inside] - there, axis=-1)[together] / scale)
+    return float(np.median(np.concatenate(errors)))

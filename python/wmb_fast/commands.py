@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -105,10 +107,23 @@ def _shard(text: str | None) -> tuple[int, int] | None:
 def board_(
     out: Annotated[list[Path], typer.Argument(parser=_path, metavar="PATH...", help="Run folders.")],
     compare: Annotated[tuple[str, str] | None, typer.Option(help="Two models, paired on the cases both have.")] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", help="Parts apart: split or tier, and what changes from first to last.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")] = False,
 ) -> int:
     """Print the leaderboard of one or more run folders, or two models against each other."""
-    scores = run.read_scorecards(out)
+    if compare is not None and by is not None:
+        raise bad_value("board", "--by", "stand without --compare", repr(by))
+    scores = run.displayed(run.read_scorecards(out))
+    if by is not None:
+        parts = run.grouped(scores, by)
+        if as_json:
+            plain = {name: board.grouped_json(tables, labels) for name, labels, tables in parts}
+            print(json.dumps(plain, allow_nan=False, ensure_ascii=False, indent=1))
+        else:
+            print("\n".join(board.grouped_markdown(tables, labels) for _, labels, tables in parts), end="")
+        return DONE
     tables = run.boards(scores)
     if compare is None:
         print(board.to_json(tables) if as_json else board.to_markdown(tables), end="")
@@ -144,6 +159,33 @@ def prompt(
     return DONE if all(one.folder for one in written) else INCOMPLETE
 
 
+@app.command()
+def sweep(
+    out: Annotated[list[Path], typer.Argument(help="Run folders; sweep.json and sweep.md are written to the first.")],
+) -> int:
+    """Move each scoring constant alone, score again from what a run has kept, and say what happens to the order."""
+    started = time.perf_counter()
+    found = run.sweep(out)
+    Screen().sweep(found, time.perf_counter() - started, out[0])
+    return DONE
+
+
+@app.command()
+def caches(
+    paths: Annotated[list[Path], typer.Argument(help="Videos, folders of them, manifests, or flow caches.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
+    plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
+    cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.  [default: ~/.cache/wmb-fast]")] = None,
+) -> int:
+    """Write WorldMark's own flow caches, <model>__<image>_<action>.npz, which score reads too."""
+    written, refused = run.write_caches(paths, out=out, plan=plan, cache=cache)
+    for path in written:
+        print(path)
+    for rollout, reason in refused.items():
+        print(f"{rollout}: {reason}", file=sys.stderr)
+    return INCOMPLETE if refused else DONE
+
+
 _FAULT_HELP = (
     "NAME=STRENGTH, or NAME alone for its usual strength. "
     "Names: slow_response, wrong_direction, stall, hard_cut, repainted_wall, displaced_wall, squashed_box, "
@@ -165,12 +207,15 @@ def world(
     ] = False,
 ) -> int:
     """Render the known-answer world along a plan, with faults to order."""
-    from .world import build
+    from .rollout.planfile import plan_of
+    from .world import render_world, save_world
 
-    written = build(
-        plan, _faults(fault or []), out, seed=seed, fps=fps, seconds=seconds, size=_size(size), evidence=evidence
+    made = render_world(
+        plan_of(plan), faults=_faults(fault or []), seed=seed, fps=fps, seconds_per_step=seconds, size=_size(size)
     )
-    print(f"world  {written}")
+    print(f"world  {save_world(made, out)}")
+    for path in run.hand_in(made, out / "video.mp4") if evidence else ():
+        print(f"exact  {path}")
     return DONE
 
 

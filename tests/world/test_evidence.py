@@ -9,6 +9,7 @@ import numpy as np
 from small_worlds import small
 
 from wmb_fast.evidence import external
+from wmb_fast.evidence.exact import hand_in
 from wmb_fast.world import exact_evidence, save_world
 
 
@@ -35,13 +36,23 @@ def test_it_is_what_the_frames_show() -> None:
 
 def test_it_lies_beside_the_video_and_can_be_read(tmp_path: Path) -> None:
     world = small("lrlr", seconds=1, size=(64, 48))
-    folder = save_world(world, tmp_path / "w", evidence=True)
-    names = {path.name for path in folder.glob("video.*.npz")}
-    assert names == {f"video.{name}.npz" for name in ("poses", "geometry", "tracks", "appearance")}
+    folder = save_world(world, tmp_path / "w")
+    written = hand_in(world, folder / "video.mp4", [])
+    assert {path.name for path in written} == {
+        f"video.{name}.npz" for name in ("poses", "geometry", "tracks", "appearance")
+    }
     for name in ("poses", "geometry", "tracks", "appearance"):
         path = external.find(folder / "video.mp4", "w/video", name, None)
         assert path is not None
         found = external.read(path, name, len(world))
-        assert (found.maker.id, found.maker.tier) == ("known-answer world", "external")
+        assert (found.maker.id, found.maker.tier) == ("known-answer-world", "external")
         for key, array in exact_evidence(world)[name].items():
             np.testing.assert_array_equal(found.values[key], array)
+
+
+def test_frames_that_are_asked_for_come_besides() -> None:
+    world = small("lrlr", seconds=1, size=(64, 48))
+    channels = exact_evidence(world, geometry=[3, 8], depth=[5, 2])
+    assert channels["geometry"]["frames"].tolist() == [0, 3, 8, 16, 24, 32, 40]
+    assert channels["depth"]["frames"].tolist() == [2, 5]
+    np.testing.assert_array_equal(channels["depth"]["depth"][1], world.depth(5))

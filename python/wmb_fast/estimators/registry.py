@@ -25,7 +25,7 @@ ABSENT = {
     "parallax": "no builtin estimator measures depth: hand in <video>.parallax.npz (segments, inverse_depth_<j>, "
     "flow_<j>), or import a depth network",
     "geometry": "no builtin estimator reconstructs cameras and depth: hand in <video>.geometry.npz (frames, depth, "
-    "confidence, cam_from_world, intrinsics), or import a multi-view network",
+    "cam_from_world, intrinsics; confidence where there is one), or import a multi-view network",
     "objects": "no builtin estimator segments objects and embeds them: put the video into its case folder, with "
     "reference_scene.json and video_observation.json",
     "quality": "no builtin estimator rates quality: hand in <video>.quality.npz (quality, aesthetic, from 1 to 5)",
@@ -127,6 +127,7 @@ BUILTIN = {
     entry.role: entry
     for entry in (
         Estimator("flow", "opencv-dis", "builtin", "Apache-2.0", by_frame=False, module="flow_dis"),
+        Estimator("flow_fields", "opencv-dis", "builtin", "Apache-2.0", by_frame=True, module="flow_fields"),
         Estimator("cuts", "motion-compensated-cuts", "builtin", "Apache-2.0", by_frame=False, module="cuts"),
         Estimator("features", "colour-texture-place", "builtin", "Apache-2.0", by_frame=True, module="descriptor"),
         Estimator(

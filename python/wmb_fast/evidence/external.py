@@ -10,8 +10,10 @@ makes the channel missing, and is never silently replaced. Its arrays, for N fra
 - ``features``: ``frames`` (K,) sorted, ``mean`` (K, D); optional ``cls`` (K, D), ``tokens`` (K, P, D);
 - ``parallax``: ``segments`` (S,), and for each segment j ``inverse_depth_<j>`` and ``flow_<j>`` of one length;
 - ``geometry``: ``frames`` (K,), ``depth`` and ``confidence`` (K, H, W), ``cam_from_world`` (K, 3, 4), ``intrinsics``
-  (K, 3, 3);
-- ``depth``: ``frames`` (K,), ``depth`` (K, H, W);
+  (K, 3, 3); it need not have ``confidence``;
+- ``depth``: ``frames`` (K,), ``depth`` (K, H, W): z, not ray length;
+- ``flow_fields``: ``frames`` (K,), ``horizontal`` (K, H, W): each pixel's flow to the right, in pixels of the grid of
+  ``flow``, from each frame to the one a stride later;
 - ``quality``: ``quality`` and ``aesthetic``, numbers from 1 to 5, NaN where there is none;
 - ``dino``, ``boq``, ``mvpr``: ``frames`` (K,) sorted, ``features`` (K, D), one vector a frame;
 - values of pairs of frames, ``pairs`` (P, 2) with (P,) values beside them, NaN where there is none: ``lpips``
@@ -51,8 +53,9 @@ REQUIRED = {
     "cuts": ("frames",),
     "features": ("frames", "mean"),
     "parallax": ("segments",),
-    "geometry": ("frames", "depth", "confidence", "cam_from_world", "intrinsics"),
+    "geometry": ("frames", "depth", "cam_from_world", "intrinsics"),
     "depth": ("frames", "depth"),
+    "flow_fields": ("frames", "horizontal"),
     "quality": ("quality", "aesthetic"),
     "dino": ("frames", "features"),
     "boq": ("frames", "features"),
@@ -69,7 +72,8 @@ REQUIRED = {
     "checklist": (),
     "judge": (),
 }
-BY_FRAME = ("features", "dino", "boq", "mvpr")  # made for some frames: what they cover is known
+# Channels that tell of some frames alone: what they cover is known.
+BY_FRAME = ("features", "dino", "boq", "mvpr", "geometry", "depth")
 TEXTS = ("checklist", "judge")  # channels whose files are JSON
 _ESTIMATOR = "estimator"
 
@@ -158,7 +162,11 @@ def _features(path: Path, values: dict[str, Any], n_frames: int) -> None:
 
 def _framewise(path: Path, values: dict[str, Any], n_frames: int) -> None:
     _frames(path, values, n_frames)
-    _one_a_frame(path, values, REQUIRED["geometry"])
+    _one_a_frame(path, values, ("depth", "confidence", "cam_from_world", "intrinsics", "horizontal"))
+    dimensions = {"depth": 3, "confidence": 3, "horizontal": 3, "cam_from_world": 3, "intrinsics": 3}
+    for name, wanted in dimensions.items():
+        if name in values and np.ndim(values[name]) != wanted:
+            raise _refused(path, f"hold {name} of {wanted} dimensions", f"shape {np.shape(values[name])}")
 
 
 def _one_a_frame(path: Path, values: dict[str, Any], names: Sequence[str]) -> None:
@@ -268,4 +276,5 @@ _CHECKS = {
     "tracks": _tracks,
     "faces": _embeddings,
     "appearance": _embeddings,
+    "flow_fields": _framewise,
 }

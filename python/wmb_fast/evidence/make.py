@@ -20,9 +20,10 @@ from .._walls.errors import FileFormatError
 from ..estimators.registry import ABSENT, BUILTIN, Consumer, Frame, why_absent
 from ..protocols.evidence import Channel, Evidence, Maker, Need
 from ..rollout.discover import Rollout
+from ..rollout.model_frames import realised
 from ..rollout.plan import Facts
 from ..rollout.video import open_video
-from . import commanded, objects
+from . import commanded, objects, published
 from . import external as handed_in
 from .store import Key, Store
 
@@ -50,7 +51,8 @@ def gather(
     May be called from many threads and processes at once, with one store.
 
     Args:
-        rollout: Its video is opened, and decoded where the cache does not hold all that is asked for.
+        rollout: Its video is opened, and decoded where the cache does not hold all that is asked for. Or a published
+            flow cache, which is all there is.
         protocols: Modules with ``needs(evidence, *, compat)``. Frames that several ask for are united.
         store: Where evidence is kept.
         compat: Handed on to the protocols.
@@ -66,6 +68,8 @@ def gather(
         FileFormatError: The video cannot be read.
         ArgumentError: The store can no longer be written.
     """
+    if published.is_cache(rollout):
+        return published.read(rollout, external)
     desk = _Desk(rollout, store, external)
     while wanted := desk.unmet(
         [need for protocol in protocols for need in protocol.needs(desk.evidence, compat=compat)]
@@ -120,7 +124,7 @@ class _Desk:
             rollout=rollout.id,
             model=rollout.model,
             case=rollout.case,
-            plan=rollout.plan,
+            plan=realised(rollout.plan, rollout.model, known["n_frames"]).plan if rollout.plan else None,
             n_frames=known["n_frames"],
             fps=known["fps"],
             width=known["width"],

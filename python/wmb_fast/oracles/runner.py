@@ -82,7 +82,6 @@ def adapters() -> dict[str, Adapter]:
 
 # Groups whose protocol or op this version does not have: reported as skipped, by name.
 NOT_BUILT = {
-    "A_worldmark/A5_global_C3": "WorldMark's Global memory is not built yet",
     "E_memobench": "wmb_fast.protocols.kin is not built yet",
     "E_mind": "wmb_fast.protocols.kin is not built yet",
     "E_wbench": "wmb_fast.protocols.kin is not built yet",

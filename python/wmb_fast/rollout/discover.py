@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from .._walls.errors import bad_value
+from .caches import cache_from_filename
 from .decode import IMAGES
 from .manifest import TABLE, WHO, Entry, is_manifest, read_manifest, table_beside
 from .opis_files import is_case_folder
@@ -29,7 +30,7 @@ class Rollout:
     Attributes:
         id: Unique in a run, path-like: the path below the folder that was given, that folder's name in front, without
             the ending; or what a manifest says.
-        video_path: A video file or a folder of frames.
+        video_path: A video file, a folder of frames, or a flow cache.
         model: Whose rollout it is; ``None`` where nothing says so.
         case: The benchmark's case; ``None`` where nothing says so.
         plan: What was commanded; ``None`` where nothing says so.
@@ -53,12 +54,13 @@ def find_rollouts(
 ) -> list[Rollout]:
     """Finds the rollouts below some paths.
 
-    A path is a video file, a folder of videos (searched through and through), a folder of png or jpg frames, or a
-    manifest (:mod:`.manifest`). What a video was told to do comes, in this order, from ``plan``, from a manifest (the
-    path itself, or a file named ``manifest`` in a folder on the way), from a table ``annotations.json`` beside it, or
-    from its name (WorldMark's and WorldMemBench's layouts). Poses that it was commanded to follow come from a manifest,
-    or from ``<stem>.commanded.json`` or ``.npz`` beside it; they can stand in for a plan. A video in an OPIS
-    case folder (:mod:`.opis_files`) needs none; the folder names its case.
+    A path is a video file, a folder of videos (searched through and through), a folder of png or jpg frames, a manifest
+    (:mod:`.manifest`), or a flow cache of WorldMark's evaluator (``<model>__<image>_<action>.npz``), also in folders.
+    What a video was told to do comes, in this order, from ``plan``, from a manifest (the path itself, or a file named
+    ``manifest`` in a folder on the way), from a table ``annotations.json`` beside it, or from its name (WorldMark's and
+    WorldMemBench's layouts). Poses that it was commanded to follow come from a manifest, or from
+    ``<stem>.commanded.json`` or ``.npz`` beside it; they can stand in for a plan. A video in an OPIS case folder
+    (:mod:`.opis_files`) needs none; the folder names its case.
 
     Args:
         paths: One or more.
@@ -122,6 +124,8 @@ def _below(path: Path) -> list[Rollout]:
         if not entries:
             raise bad_value(WHO, "paths", "list rollouts", f"an empty manifest {path}")
         return [_from_entry(entry, _whole(path).parent.parent) for entry in entries]
+    if cache_from_filename(path) is not None:
+        return [_from_cache(path, _whole(path).parent.parent)]
     above, rows = _whole(path).parent.parent, table_beside([path])
     return [_from_entry(rows[path], above) if path in rows else _from_file(path, above)]
 
@@ -140,6 +144,7 @@ def _in_folder(root: Path) -> Iterator[Rollout]:
         rows = table_beside(videos)
         for told_by in (path for path in seen if path.stem == "manifest" and is_manifest(path)):
             yield from (_from_entry(entry, above) for entry in read_manifest(told_by))
+        yield from (_from_cache(path, above) for path in seen if cache_from_filename(path) is not None)
         for path in videos:
             yield _from_entry(rows[path], above) if path in rows else _from_file(path, above)
         if not videos and not is_case_folder(folder) and any(path.suffix.lower() in IMAGES for path in seen):
@@ -157,6 +162,13 @@ def _leads_on(root: Path, folder: Path) -> bool:
     target = os.path.realpath(folder)
     above = {os.path.realpath(way) for way in _whole(folder).parents}
     return target not in above and not Path(target).is_relative_to(os.path.realpath(root))
+
+
+def _from_cache(path: Path, above: Path) -> Rollout:
+    named = cache_from_filename(path)
+    assert named is not None
+    identity = Path(_legible(str(_whole(path)))).relative_to(_legible(str(above))).with_suffix("").as_posix()
+    return Rollout(identity, path, named.model, named.case, named.plan, None, "file name")
 
 
 def _from_file(path: Path, above: Path) -> Rollout:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What perfect estimators would hand in about a world: its cameras, its depth, its things and how they look.
 
-Of the frames at which a step of the plan begins or ends, so at every reference, turning point and return:
+Of the frames at which a step of the plan begins or ends, so at every reference, turning point and return, and of those
+that are asked for:
 
 - ``poses``: of all frames, as the camera moved (``exact``) and as it was commanded (``target``);
-- ``geometry``: depth, cameras, intrinsics;
+- ``geometry``: depth, cameras, intrinsics; ``depth``: of the frames asked for alone;
 - ``tracks``: the boxes that the first picture shows, with their visible pixels;
 - ``appearance``: those boxes' pixels in a grid over each mask's bounding box, mean colours less grey, nothing where
   the mask is not. It stands in for a network's features of a masked crop.
@@ -12,8 +13,7 @@ Of the frames at which a step of the plan begins or ends, so at every reference,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,13 @@ def evidence_frames(world: World) -> npt.NDArray[np.int64]:
     return np.unique([*(span.start for span in spans), len(world) - 1]).astype(np.int64)
 
 
-def exact_evidence(world: World) -> Arrays:
+def exact_evidence(world: World, *, geometry: Iterable[int] = (), depth: Iterable[int] = ()) -> Arrays:
     """The channels, by name, as arrays; see the top of this module.
+
+    Args:
+        world: Its geometry is that of the frames as they are, faults included.
+        geometry: Frames that ``geometry`` has besides.
+        depth: Frames of ``depth``; without any there is no such channel.
 
     Example:
         >>> from wmb_fast.rollout.plans import named_plan
@@ -56,20 +61,15 @@ def exact_evidence(world: World) -> Arrays:
     for t, k in np.argwhere(found):
         embedding[t, k] = _appearance(views[k].rgb, masks[t, k])
     everywhere = np.arange(len(world))
-    return {
+    channels: dict[str, Mapping[str, npt.NDArray[Any]]] = {
         "poses": {"frames": everywhere, "exact": world.poses, "target": world.commanded_poses},
-        "geometry": _geometry(world, frames, views),
+        "geometry": _geometry(world, np.union1d(frames, [*geometry]).astype(np.int64)),
         "tracks": {"frames": frames, "kinds": np.full(len(boxes), _OBJECT), "found": found, "masks": masks},
         "appearance": {"frames": frames, "embedding": embedding, "valid": found},
     }
-
-
-def write_evidence(world: World, folder: Path, stem: str = "video") -> None:
-    """Writes the channels beside a video, where scoring finds them."""
-    for name, arrays in exact_evidence(world).items():
-        with open(folder / f"{stem}.{name}.npz", "wb") as file:
-            named: dict[str, Any] = {"estimator": np.array("known-answer world"), **arrays}
-            np.savez_compressed(file, **named)
+    if rows := sorted({*depth}):
+        channels["depth"] = {"frames": np.array(rows), "depth": np.stack([world.depth(frame) for frame in rows])}
+    return channels
 
 
 def _targets(world: World, first: View) -> list[int]:
@@ -83,10 +83,10 @@ def _targets(world: World, first: View) -> list[int]:
     ]
 
 
-def _geometry(world: World, frames: npt.NDArray[np.int64], views: list[View]) -> Mapping[str, npt.NDArray[Any]]:
+def _geometry(world: World, frames: npt.NDArray[np.int64]) -> Mapping[str, npt.NDArray[Any]]:
     turned = world.poses[frames, :3, :3].swapaxes(1, 2)
     moved = -np.einsum("kij,kj->ki", turned, world.poses[frames, :3, 3])
-    depth = np.stack([view.depth for view in views])
+    depth = np.stack([world.depth(int(frame)) for frame in frames])
     return {
         "frames": frames,
         "depth": depth,

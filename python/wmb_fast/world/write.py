@@ -4,7 +4,6 @@
 video.mp4      plan.yaml       manifest.json (to score the video with its plan)
 poses.npz      cam_to_world and commanded_cam_to_world (N, 4, 4), intrinsics (3, 3), fps; OpenCV axes, metres
 depth.npz      depth (N, H, W) float32, where asked for
-video.*.npz    evidence as perfect estimators would hand it in (see evidence.py), where asked for
 truth.json     the faults, what they did at which frame, which metrics must fall and which must not move
 """
 
@@ -24,7 +23,6 @@ from .._walls.errors import bad_value
 from ..rollout.encode import write_video
 from ..rollout.plan import Plan
 from ..rollout.planfile import plan_of, write_plan
-from .evidence import write_evidence
 from .faults import FAULTS
 from .render import World, render_world
 
@@ -40,7 +38,6 @@ def build(
     fps: float = 16.0,
     seconds: float = 20.0,
     size: tuple[int, int] = (320, 192),
-    evidence: bool = False,
 ) -> Path:
     """Renders the known-answer world along a plan and writes it as a folder.
 
@@ -52,7 +49,6 @@ def build(
         fps: Frames a second.
         seconds: What a step lasts.
         size: Width and height in pixels.
-        evidence: Whether to hand in the exact evidence beside the video.
 
     Returns:
         The folder.
@@ -70,17 +66,16 @@ def build(
     """
     plan = plan_of(plan) if isinstance(plan, str) else plan
     world = render_world(plan, faults=faults, seed=seed, fps=fps, seconds_per_step=seconds, size=size)
-    return save_world(world, out_dir, evidence=evidence)
+    return save_world(world, out_dir)
 
 
-def save_world(world: World, folder: str | os.PathLike[str], *, depth: bool = False, evidence: bool = False) -> Path:
+def save_world(world: World, folder: str | os.PathLike[str], *, depth: bool = False) -> Path:
     """Writes a world, whole or not at all.
 
     Args:
         world: What :func:`wmb_fast.world.render_world` gave.
         folder: Is made; an older world in its place is replaced.
         depth: Whether to write the depth of all frames too.
-        evidence: Whether to hand in the exact evidence beside the video: :func:`.evidence.exact_evidence`.
 
     Returns:
         The folder.
@@ -110,8 +105,6 @@ def save_world(world: World, folder: str | os.PathLike[str], *, depth: bool = Fa
         part = drafts.draft_of(target)
         part.mkdir()
         _write(world, part, depth)
-        if evidence:
-            write_evidence(world, part)
         _put(part, target)
     except OSError as error:
         raise bad_value("save_world", "folder", "be one that can be written", f"{folder} ({error.strerror})") from error

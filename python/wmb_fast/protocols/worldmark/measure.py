@@ -25,6 +25,8 @@ RULES = {
     "no_motion": "nothing moves",
     "frozen": "fewer than five frames are an equal motion apart",
     "near_cut": "all pairs of frames lie near hard cuts",
+    "no_covis": "no two frames see five of the same points",
+    "empty_video": "the video has no frames",
 }
 
 
