@@ -314,7 +314,8 @@ bool all_usable(const T* poses, std::size_t n, double* points, double& deviation
     everything += sum;
     if (points == nullptr) continue;
     for (std::size_t lane = 0; lane < kLanes && k + lane < n; ++lane)
-      for (std::size_t i = 0; i < 3; ++i) points[3 * (k + lane) + i] = static_cast<double>(at[lane][4 * i + 3]);
+      for (std::size_t i = 0; i < 3; ++i)
+        points[3 * (k + lane) + i] = static_cast<double>(at[lane][4 * i + 3]);
   }
   // A sum that is finite has finite terms; one that is not, of terms too large to add, is looked at again.
   const Lanes finite = Lanes(everything) - Lanes(everything);

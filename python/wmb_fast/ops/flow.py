@@ -130,7 +130,8 @@ def parallax_split(
         ArgumentTypeError: Something that is not a float array.
 
     Numerics:
-        Centred sums in float64 over eight fixed lanes, in order; percentiles by NumPy's linear rule. Rounded once, to the dtype of ``u``.
+        Centred sums in float64 over eight fixed lanes, in order; percentiles by NumPy's linear rule. Rounded once, to
+        the dtype of ``u``.
 
     Source:
         WorldMark (arXiv 2604.21686), equation 1.
