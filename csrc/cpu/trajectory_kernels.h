@@ -37,12 +37,14 @@ constexpr int kPivots = 3;
 constexpr std::size_t kLanesOfPack = 4;
 
 struct TrajectoryKernels {
-  // Sums over n points about the first of them.
-  void (*moments)(const double* x, const double* y, std::size_t n, Moments& out);
+  // Sums over n points about the first of them. Where the points are read again, by `distances`, what will be
+  // read after that lies `ahead` numbers further on, and each of the two asks for half of it, x or y; 0 where
+  // they are not.
+  void (*moments)(const double* x, const double* y, std::size_t n, std::size_t ahead, Moments& out);
   // Four decompositions at once.
   void (*svd)(const Mat3<double> (&matrices)[4], Svd3<double> (&out)[4]);
   // |e| of n points, with sums of all, and the sum of the squares over the first n_fit of them. `errors` and
-  // `sums` may both be null. What will be read soon after lies `ahead` numbers further on.
+  // `sums` may both be null.
   double (*distances)(const double* x, const double* y, std::size_t n, std::size_t n_fit, std::size_t ahead,
                       const Residual& r, double* errors, ErrorSums* sums);
   // Absolute errors of n poses.
