@@ -201,3 +201,45 @@ def numpy_global(depth: Any, confidence: Any, cam_from_world: Any, intrinsics: A
             there = world(j, column, row, seen.astype(np.float64))
             errors.append(np.linalg.norm(points[inside] - there, axis=-1)[together] / scale)
     return float(np.median(np.concatenate(errors)))
+
+
+def numpy_flow(fields: Any) -> Any:
+    """Mean horizontal and mean radial flow of a batch (B, H, W, 2); the unit vectors are made once."""
+    unit = _unit_vectors(*fields.shape[1:3])
+    radial = np.einsum("bhwc,hwc->b", fields, unit, optimize=False) / unit[..., 0].size
+    return fields[..., 0].mean(axis=(1, 2), dtype=np.float64), radial
+
+
+def numpy_flow_loop(fields: Any) -> Any:
+    """The same field by field, everything made anew, as evaluators do."""
+    horizontal, radial = [], []
+    for field in fields:
+        unit = _unit_vectors(*field.shape[:2])
+        horizontal.append(field[..., 0].mean(dtype=np.float64))
+        radial.append((field[..., 0] * unit[..., 0] + field[..., 1] * unit[..., 1]).mean())
+    return np.array(horizontal), np.array(radial)
+
+
+def _unit_vectors(height: int, width: int) -> Any:
+    y, x = np.mgrid[0:height, 0:width]
+    away = np.stack([x - width / 2, y - height / 2], axis=-1)
+    return away / (np.linalg.norm(away, axis=-1, keepdims=True) + 1e-6)
+
+
+def numpy_parallax(u: Any, inverse_depth: Any) -> Any:
+    """Translation and rotation of a batch (B, N), by the closed form of the line."""
+    mean_u, mean_z = u.mean(axis=1, keepdims=True), inverse_depth.mean(axis=1, keepdims=True)
+    off = inverse_depth - mean_z
+    slope = (off * (u - mean_u)).sum(axis=1) / (off * off).sum(axis=1)
+    low, high = np.percentile(inverse_depth, [5, 95], axis=1)
+    return np.abs(slope) * (high - low), np.abs(mean_u[:, 0] - slope * mean_z[:, 0])
+
+
+def numpy_parallax_loop(u: Any, inverse_depth: Any) -> Any:
+    """The same field by field, by least squares."""
+    found = []
+    for a, b in zip(u, inverse_depth, strict=True):
+        slope, intercept = np.linalg.lstsq(np.stack([b, np.ones_like(b)], axis=1), a, rcond=None)[0]
+        low, high = np.percentile(b, [5, 95])
+        found.append((abs(slope) * (high - low), abs(intercept)))
+    return np.array(found).T

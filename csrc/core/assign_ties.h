@@ -44,7 +44,9 @@ WMB_HD inline void put_range(std::uint64_t* set, std::int64_t words, std::int64_
   for (std::int64_t k = 0; k < words; ++k) {
     const std::int64_t low = begin - 64 * k, high = end - 64 * k;
     const std::uint64_t from = low <= 0 ? ~std::uint64_t{0} : low < 64 ? ~std::uint64_t{0} << low : 0;
-    const std::uint64_t below = high >= 64 ? ~std::uint64_t{0} : high > 0 ? (std::uint64_t{1} << high) - 1 : 0;
+    const std::uint64_t below = high >= 64 ? ~std::uint64_t{0}
+                                : high > 0 ? (std::uint64_t{1} << high) - 1
+                                           : 0;
     set[k] = from & below;
   }
 }

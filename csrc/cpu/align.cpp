@@ -207,7 +207,6 @@ double point_errors(const Problem& p, std::size_t n, std::vector<double>& held, 
   ErrorSums sums;
   if (!p.whole) held.resize(p.n + 1);
   double* distances = p.whole ? errors : held.data();
-  // The same item of the next group most often lies a group's length further on.
   double sse = kernels.distances(p.x, p.y, p.n, p.n_fit, kGroup * kPoint * n, p.residual, distances, &sums);
   summarise(distances, p.n, sums, scratch, statistics);
   if (p.whole) return sse;
@@ -245,7 +244,8 @@ Refused ape(const Tracks<T>& tracks, const Items& items, const FitOptions& optio
       std::size_t item = first + i, n = items.size(item);
       if (is_pose) check_item(tracks, items, item, checked[i], refused, &problems[i]);
       const std::uint8_t* mask = is_pose ? checked[i].mask() : mask_of(items, item);
-      collect(tracks_of(tracks, items, item), mask, n, options.n_fit, problems[i]);
+      // The same item of the next group most often lies a group's length further on.
+      collect(tracks_of(tracks, items, item), mask, n, options.n_fit, problems[i], kGroup * kPoint * n);
     }
     refusals.add(refused);
     fit(problems, count, options.align, epsilon_of<T>());

@@ -119,7 +119,8 @@ const double* as_they_are(const double* cost, std::int64_t rows, std::int64_t co
   if (options.maximize || stride != cols) return nullptr;
   Extent extent;
   for (std::int64_t i = 0; i < rows; ++i) extent.add_row(cost + i * cols, cols);
-  if (!extent.all_finite() || extent.largest() > kHuge || std::fabs(options.null_cost) > kHuge) return nullptr;
+  if (!extent.all_finite() || extent.largest() > kHuge || std::fabs(options.null_cost) > kHuge)
+    return nullptr;
   largest = extent.largest();
   return cost;
 }

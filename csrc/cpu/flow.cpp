@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/flow.h"
-#include "core/reason.h"
 #include "core/percentile.h"
+#include "core/reason.h"
 #include "cpu/order_statistics.h"
 #include "cpu/parallel.h"
 

@@ -35,7 +35,8 @@ template <typename T>
 void prepare(const Tracks<T>& tracks, const Items& items, std::size_t item, const RpeOptions& options,
              Prepared<T>& p, Refused& refused) {
   std::size_t n = items.size(item);
-  check_item(tracks, items, item, p.checked, refused, options.fit.align == Align::none ? nullptr : &p.problem);
+  check_item(tracks, items, item, p.checked, refused,
+             options.fit.align == Align::none ? nullptr : &p.problem);
   if (options.fit.align == Align::none) {
     fit_nothing(p.checked.check, n, p.problem);
   } else {

@@ -66,7 +66,7 @@ const double* as_doubles(const float*) { return nullptr; }
 
 template <typename T>
 void collect(const Tracks<T>& tracks, const std::uint8_t* mask, std::size_t n, std::int64_t n_fit,
-             Problem& problem) {
+             Problem& problem, std::size_t ahead) {
   const auto& kernels = trajectory_kernels();
   std::size_t first = n_fit < 0 || static_cast<std::size_t>(n_fit) > n ? n : static_cast<std::size_t>(n_fit);
   const bool in_place = sizeof(T) == 8 && tracks.stride == kPoint;
@@ -78,14 +78,14 @@ void collect(const Tracks<T>& tracks, const std::uint8_t* mask, std::size_t n, s
   problem.whole = true;
   if (mask == nullptr && first == n && n > 0) {
     // Most often every point is finite, and the sums show whether that was so.
-    kernels.moments(problem.x, problem.y, n, problem.moments);
+    kernels.moments(problem.x, problem.y, n, in_place ? ahead : 0, problem.moments);
     if (finite(problem.moments)) return;
   }
   if (in_place) copy_points(tracks, n, problem);
   problem.x = problem.held_x.data();
   problem.y = problem.held_y.data();
   leave_out(mask, n, first, problem);
-  kernels.moments(problem.x, problem.y, problem.n_fit, problem.moments);
+  kernels.moments(problem.x, problem.y, problem.n_fit, 0, problem.moments);
 }
 
 void fit(Problem* problems, std::size_t count, Align align, double epsilon) {
@@ -248,10 +248,11 @@ void project_poses(const T* from, std::size_t n, std::vector<double>& to) {
   }
 }
 
-#define WMB_INSTANTIATE(T)                                                                              \
-  template void collect<T>(const Tracks<T>&, const std::uint8_t*, std::size_t, std::int64_t, Problem&); \
-  template void fit_origin<T>(const Tracks<T>&, Problem&);                                              \
-  template PoseCheck check_poses<T>(const Tracks<T>&, const Items&, std::size_t, Refused&, Problem*);   \
+#define WMB_INSTANTIATE(T)                                                                             \
+  template void collect<T>(const Tracks<T>&, const std::uint8_t*, std::size_t, std::int64_t, Problem&, \
+                           std::size_t);                                                               \
+  template void fit_origin<T>(const Tracks<T>&, Problem&);                                             \
+  template PoseCheck check_poses<T>(const Tracks<T>&, const Items&, std::size_t, Refused&, Problem*);  \
   template void project_poses<T>(const T*, std::size_t, std::vector<double>&);
 WMB_INSTANTIATE(float)
 WMB_INSTANTIATE(double)

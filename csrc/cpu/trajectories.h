@@ -68,10 +68,11 @@ struct Problem {
   double mean_square = 0.0;  // of the fit's distances, where the moments tell it; else NaN
 };
 
-// The points of an item whose coordinates are finite and whose mask, if any, is set; and their moments.
+// The points of an item whose coordinates are finite and whose mask, if any, is set; and their moments. For
+// `ahead` see TrajectoryKernels::moments.
 template <typename T>
 void collect(const Tracks<T>& tracks, const std::uint8_t* mask, std::size_t n, std::int64_t n_fit,
-             Problem& problem);
+             Problem& problem, std::size_t ahead = 0);
 
 // Fits up to four problems at once.
 void fit(Problem* problems, std::size_t count, Align align, double epsilon);

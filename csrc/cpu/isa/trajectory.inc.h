@@ -63,7 +63,7 @@ inline void add_points(MomentLanes& m, const PointPairs& a, const PointPairs& b)
   }
 }
 
-void moments(const double* x, const double* y, std::size_t n, Moments& out) {
+void moments(const double* x, const double* y, std::size_t n, std::size_t ahead, Moments& out) {
   out = Moments{};
   out.weight = static_cast<double>(n);
   if (n == 0) return;
@@ -77,8 +77,8 @@ void moments(const double* x, const double* y, std::size_t n, Moments& out) {
     std::size_t k = begin;
     for (; k + 2 * kLanes <= end; k += 2 * kLanes) {
       const double *px = x + 3 * k, *py = y + 3 * k;
-      fetch(px + kAhead);
-      fetch(py + kAhead);
+      fetch(px + (ahead == 0 ? kAhead : ahead));
+      if (ahead == 0) fetch(py + kAhead);
       const PointPairs first = pairs_about(points_at(px), points_at(py), ox, oy);
       add_points(m, first, pairs_about(points_at(px + kFour), points_at(py + kFour), ox, oy));
     }
@@ -170,7 +170,6 @@ inline double distances_of(const double* x, const double* y, std::size_t n, std:
     std::size_t k = begin;
     if (kErrors) of_errors.open();
     for (; k + 2 * kLanes <= end && k + 2 * kLanes <= n_fit; k += 2 * kLanes) {
-      fetch(x + 3 * k + ahead);
       fetch(y + 3 * k + ahead);
       const Lanes first = squared_distances(r, x, y, k, n),
                   second = squared_distances(r, x, y, k + kLanes, n);
@@ -314,7 +313,8 @@ bool all_usable(const T* poses, std::size_t n, double* points, double& deviation
     everything += sum;
     if (points == nullptr) continue;
     for (std::size_t lane = 0; lane < kLanes && k + lane < n; ++lane)
-      for (std::size_t i = 0; i < 3; ++i) points[3 * (k + lane) + i] = static_cast<double>(at[lane][4 * i + 3]);
+      for (std::size_t i = 0; i < 3; ++i)
+        points[3 * (k + lane) + i] = static_cast<double>(at[lane][4 * i + 3]);
   }
   // A sum that is finite has finite terms; one that is not, of terms too large to add, is looked at again.
   const Lanes finite = Lanes(everything) - Lanes(everything);

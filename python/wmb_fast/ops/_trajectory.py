@@ -292,13 +292,17 @@ def _stats_of_row(
     dtype: np.dtype[Any], row: Array, errors: Any, alignment: Alignment, deviation: Any, otherwise: str
 ) -> ErrorStats:
     """The record of a single row, as :func:`sim3_of_row`."""
-    count, codes = np.int64(row[7]), alignment._codes
-    status = _ALIGNED[codes]
+    count = np.int64(row[7])
+    codes: Any = alignment._codes
+    status: Any = _ALIGNED[codes]
     if count == 0:
-        codes, status = codes if codes else np.uint8(code(otherwise)), STATUS.dtype.type(MISSING)
+        status = np.uint8(MISSING)
+        if codes == code("ok"):
+            codes = np.uint8(code(otherwise))
     if dtype is not row.dtype:
         row, deviation = row.astype(dtype), dtype.type(deviation)
-    return ErrorStats(status, codes, *row[:7], errors, count, alignment, deviation)
+    rmse, mean, median, std, least, largest, sse = row[:7]
+    return ErrorStats(status, codes, rmse, mean, median, std, least, largest, sse, errors, count, alignment, deviation)
 
 
 def refuse(batch: Batch, refused: Sequence[int]) -> None:

@@ -103,7 +103,8 @@ def umeyama(
         >>> round(float(fit.scale), 12), fit.translation.round(12).tolist(), int(fit.rank)
         (2.0, [5.0, 6.0, 7.0], 3)
     """
-    if weights is mask is lengths is None and backend == "auto" and type(source) is type(target) is np.ndarray:
+    plain = weights is mask is lengths is None and backend == "auto"
+    if plain and type(source) is type(target) is np.ndarray and source.ndim == 2:
         row = np.empty(FIT_ROW)
         try:
             core.umeyama_of_one(source, target, with_scale, row)
