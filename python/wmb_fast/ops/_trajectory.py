@@ -300,6 +300,7 @@ def refuse(batch: Batch, refused: Sequence[int]) -> None:
 def not_a_rotation(op: str, name: str, matrix: Array, where: str) -> ArgumentError:
     """The refusal of a matrix that is not nearly a rotation."""
     m = matrix.astype(np.float64)
-    off = np.abs(m.T @ m - np.eye(3)).max()
-    got = f"a matrix that is not a rotation (det={np.linalg.det(m):.4g}, max |R'R - I|={off:.3g}) at {where}"
+    with np.errstate(over="ignore", invalid="ignore"):
+        off, det = np.abs(m.T @ m - np.eye(3)).max(), np.linalg.det(m)
+    got = f"a matrix that is not a rotation (det={det:.4g}, max |R'R - I|={off:.3g}) at {where}"
     return bad_value(op, name, f"hold rotations to within max |R'R - I| = {REFUSED}", got)
