@@ -175,3 +175,30 @@ def test_values_that_are_not_finite(op: str) -> None:
                     CALLS[op].of(op, **{name: spoilt})
                 except wmb.WmbError as error:
                     assert str(error).startswith(f"{op}: "), error  # noqa: PT017
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+def test_a_transform_is_missing_where_its_last_row_is_not_finite(backend: str) -> None:
+    """Of that row nothing is used but this: whoever gives it has lost the transform."""
+    lost = np.eye(4)
+    lost[3, 1] = np.inf
+    for op in ("reproject_depth", "splat_depth", "project"):
+        name = "T_cam_world" if op == "project" else "T_dst_src"
+        assert not np.asarray(CALLS[op].of(op, **{name: lost}, backend=backend).valid).any()
+    agreement = CALLS["depth_agreement"].of("depth_agreement", T_dst_src=lost, backend=backend)
+    assert (agreement.status, agreement.n) == (2, 0)
+    assert "not finite" in agreement.reason()
+    seen = CALLS["visibility"].of("visibility", T_cam_world=lost, backend=backend)
+    assert set(np.asarray(seen).tolist()) == {int(wmb.Visibility.UNKNOWN)}
+
+
+@pytest.mark.parametrize("op", ["ape", "ate", "rpe", "align_trajectory", "rotation_angle_deg"])
+def test_the_reference_refuses_in_the_same_words(op: str) -> None:
+    first = next(iter(CALLS[op].arrays))
+    wrong = CALLS[op].arrays[first].copy()
+    wrong[2, :3, :3] *= -1
+    for backend, name in (("cpu", op), ("reference", "ape" if op == "ate" else op)):  # ate is ape's statement
+        with pytest.raises(
+            wmb.ArgumentError, match=rf"^{name}: .* must (hold|be) rotations.*got .*not a rotation.* at "
+        ):
+            CALLS[op].of(op, **{first: wrong}, backend=backend)

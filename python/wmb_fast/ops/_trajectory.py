@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._walls.arrays import FLOATS, MASKS, Array, ArrayLike, Call, take
+from .._walls.arrays import FLOATS, MASKS, Array, ArrayLike, Call, narrowed, take
 from .._walls.checks import lengths_of, same_shape, shape_text
 from .._walls.errors import ArgumentError, bad_type, bad_value
 from .._walls.records import DEGENERATE, MISSING, STATUS, Record, code, status_of
@@ -149,11 +149,11 @@ class Batch:
 
     def floats(self, values: Array) -> Any:
         """The same in the dtype of the trajectories."""
-        return self.per_item(values if values.dtype is self.dtype else values.astype(self.dtype))
+        return self.per_item(values if values.dtype is self.dtype else narrowed(values, self.dtype))
 
     def per_pose(self, flat: Array, tail: tuple[int, ...] = ()) -> Any:
         """Numbers a pose, in the caller's form and dtype."""
-        rows = flat.astype(self.dtype, copy=False).reshape(self.room, *tail)
+        rows = narrowed(flat, self.dtype).reshape(self.room, *tail)
         if self.is_list:
             return [self.call.give(rows[b : b + s]) for b, s in zip(self.begins(), self.sizes(), strict=True)]
         return self.call.give(rows.reshape(*self.shape, self.each, *tail))
@@ -250,7 +250,7 @@ def sim3_of(batch: Batch, fits: Array) -> Sim3:
     """The record of rows of fits."""
     if not batch.shape and batch.call.kind == "numpy":
         # A caller's loop over single items: the same fields, without a detour over arrays.
-        row = fits[0] if batch.dtype is fits.dtype else fits[0].astype(batch.dtype)
+        row = fits[0] if batch.dtype is fits.dtype else narrowed(fits[0], batch.dtype)
         why: Any = np.uint8(row[15])
         rotation = row[:9].reshape(3, 3)
         return Sim3(STATUS[why], why, rotation, row[9:12], row[12], row[13], np.int64(row[14]))

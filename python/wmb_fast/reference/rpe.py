@@ -57,7 +57,8 @@ def clean_rotations(r: Array) -> Array:
     off = deviation(filled)
     refused = (np.linalg.det(filled) < 0) | (off > REFUSED)
     if refused.any():
-        raise ValueError(f"not a rotation at index {np.argwhere(refused)[0]}")
+        at = np.argwhere(refused)[0].tolist()
+        raise ValueError(f"matrices must be rotations, got one that is not a rotation at {at}")
     filled[off > AS_IS] = polar(filled[off > AS_IS])
     return np.where(good[..., None, None], filled, r)
 
