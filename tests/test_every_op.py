@@ -202,3 +202,20 @@ def test_the_reference_refuses_in_the_same_words(op: str) -> None:
             wmb.ArgumentError, match=rf"^{name}: .* must (hold|be) rotations.*got .*not a rotation.* at "
         ):
             CALLS[op].of(op, **{first: wrong}, backend=backend)
+
+
+def test_what_leaves_float64_on_its_way_is_missing_with_a_reason() -> None:
+    """Numbers that are finite, and whose squares or sums are not: never NaN under status 0, never a warning."""
+    huge = np.array([1e308, 1e308, -1e308, 1.0])
+    interval = wmb.bootstrap_ci(huge, n=20)
+    assert (interval.status, bool(np.isnan(interval.estimate)), bool(interval.reason())) == (2, True, True)
+    split = wmb.parallax_split(np.array([1.0, 1e300, 3.0]), np.array([1e-300, 2e-300, 5e-300]))
+    assert np.isfinite(split.translation) or (split.status == 2 and bool(split.reason()))
+    assert wmb.pearson(huge[:3] / 2, huge[:3]).value == pytest.approx(1)
+    for backend in ("cpu", "reference"):
+        with pytest.raises(wmb.ArgumentError, match="not a rotation"):
+            wmb.rotation_angle_deg(np.full((3, 3), 1e200), np.eye(3), backend=backend)
+        sheared = np.tile(np.eye(4), (3, 1, 1))
+        sheared[1, 3, 0] = 0.5
+        with pytest.raises(wmb.ArgumentError, match="the last row 0 0 0 1"):
+            wmb.rpe(sheared, np.tile(np.eye(4), (3, 1, 1)), backend=backend)

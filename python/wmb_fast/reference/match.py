@@ -31,8 +31,8 @@ def _lowest(values: Array, axis: int) -> Array:
     """The index of the smallest, ties to the lowest index; -1 where there is none."""
     if values.shape[axis] == 0:
         return np.full(values.shape[1 - axis], -1)
-    safe = np.where(np.isnan(values), np.inf, values)
-    return np.where(np.isinf(safe.min(axis=axis)), -1, safe.argmin(axis=axis))
+    unusable = np.isnan(values)
+    return np.where(unusable.all(axis=axis), -1, np.where(unusable, np.inf, values).argmin(axis=axis))
 
 
 def _scores(distances: Array, metric: str) -> Array:
