@@ -275,8 +275,9 @@ Refused rotation_angles(const T* a, const T* b, std::size_t n, double* angles) {
     for (int side = 0; side < 2; ++side) {
       for (int i = 0; i < 9; ++i) pair[side].m[i] = static_cast<double>((side == 0 ? a : b)[9 * k + i]);
       double d = orthogonality_deviation(pair[side]), det = determinant(pair[side]);
-      if (det != det || d - d != 0.0) return std::nan("");
-      if (det < 0.0 || d > kRefuseAbove) {
+      if (!std::all_of(pair[side].m, pair[side].m + 9, [](double x) { return std::isfinite(x); }))
+        return std::nan("");
+      if (!(det >= 0.0 && d <= kRefuseAbove)) {
         keep_lowest(*first_bad[side], static_cast<std::int64_t>(k));
         return std::nan("");
       }

@@ -171,6 +171,12 @@ def _same_float(op: str, arrays: Mapping[str, ArrayLike]) -> None:
         raise bad_type(op, second, f"have the dtype of {first} ({a})", b)
 
 
+def narrowed(values: Array, dtype: Any) -> Array:
+    """Values in another float type; what is beyond its largest number is infinite, and no warning."""
+    with np.errstate(over="ignore"):
+        return values.astype(dtype, copy=False)
+
+
 def _view(op: str, name: str, value: ArrayLike, accepted: Sequence[str]) -> Array:
     dtype = _dtype_name(value)
     if dtype not in accepted:

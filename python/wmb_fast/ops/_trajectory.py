@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._walls.arrays import FLOATS, MASKS, Array, ArrayLike, Call, take
+from .._walls.arrays import FLOATS, MASKS, Array, ArrayLike, Call, narrowed, take
 from .._walls.checks import lengths_of, same_shape, shape_text
 from .._walls.errors import ArgumentError, bad_type, bad_value
 from .._walls.records import DEGENERATE, MISSING, STATUS, Record, code, status_of
@@ -149,11 +149,11 @@ class Batch:
 
     def floats(self, values: Array) -> Any:
         """The same in the dtype of the trajectories."""
-        return self.per_item(values if values.dtype is self.dtype else values.astype(self.dtype))
+        return self.per_item(values if values.dtype is self.dtype else narrowed(values, self.dtype))
 
     def per_pose(self, flat: Array, tail: tuple[int, ...] = ()) -> Any:
         """Numbers a pose, in the caller's form and dtype."""
-        rows = flat.astype(self.dtype, copy=False).reshape(self.room, *tail)
+        rows = narrowed(flat, self.dtype).reshape(self.room, *tail)
         if self.is_list:
             return [self.call.give(rows[b : b + s]) for b, s in zip(self.begins(), self.sizes(), strict=True)]
         return self.call.give(rows.reshape(*self.shape, self.each, *tail))
@@ -259,7 +259,7 @@ def sim3_of(batch: Batch, fits: Array) -> Sim3:
 def sim3_of_row(row: Array, dtype: np.dtype[Any]) -> Sim3:
     """The record of a single fit of NumPy arrays: for a caller's loop, without a detour over arrays."""
     if dtype is not row.dtype:
-        row = row.astype(dtype)
+        row = narrowed(row, dtype)
     why: Any = np.uint8(row[15])
     return Sim3(STATUS[why], why, row[:9].reshape(3, 3), row[9:12], row[12], row[13], np.int64(row[14]))
 
@@ -323,6 +323,7 @@ def refuse(batch: Batch, refused: Sequence[int]) -> None:
 def not_a_rotation(op: str, name: str, matrix: Array, where: str) -> ArgumentError:
     """The refusal of a matrix that is not nearly a rotation."""
     m = matrix.astype(np.float64)
-    off = np.abs(m.T @ m - np.eye(3)).max()
-    got = f"a matrix that is not a rotation (det={np.linalg.det(m):.4g}, max |R'R - I|={off:.3g}) at {where}"
+    with np.errstate(over="ignore", invalid="ignore"):
+        off, det = np.abs(m.T @ m - np.eye(3)).max(), np.linalg.det(m)
+    got = f"a matrix that is not a rotation (det={det:.4g}, max |R'R - I|={off:.3g}) at {where}"
     return bad_value(op, name, f"hold rotations to within max |R'R - I| = {REFUSED}", got)
