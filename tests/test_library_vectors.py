@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answers of SciPy, NumPy, image libraries and the OPIS solver, by vector file; and that a changed rule fails them."""
+"""Answers of SciPy, NumPy, image libraries and the OPIS solver, by vector file; and that a changed rule fails them."""
 
 from __future__ import annotations
 
