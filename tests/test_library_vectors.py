@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SciPy's, NumPy's and the OPIS solver's answers, by vector file; and that a change of a rule makes them fail."""
+"""Answers of SciPy, NumPy, image libraries and the OPIS solver, by vector file; and that a changed rule fails them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wmb_fast.oracles import libs, libs_stats, opis, runner
+from wmb_fast.oracles import images, libs, libs_stats, opis, runner
 
-FILES = {**libs_stats.ADAPTERS, **opis.ADAPTERS}
-# Cases that no op decides: the protocol does.
-SKIPPED = {"C_opis/C3_visibility": 16}
+FILES = {**images.ADAPTERS, **libs_stats.ADAPTERS, **opis.ADAPTERS}
 
 
 def statuses(oracles: Path, file: str) -> Counter[str]:
@@ -27,7 +25,7 @@ def test_every_case_passes(oracles: Path, file: str) -> None:
     found = statuses(oracles, file)
     assert found["pass"] >= 10
     assert found["fail"] == 0
-    assert found["skipped"] == SKIPPED.get(file, 0)
+    assert found["skipped"] == 0
 
 
 @pytest.mark.parametrize(
@@ -35,13 +33,12 @@ def test_every_case_passes(oracles: Path, file: str) -> None:
     [
         (libs_stats, "assignment", {"maximize": True}, "F_libs/F3_hungarian"),
         (opis, "assignment", {"ties": "lowest"}, "C_opis/C2_hungarian"),
-        (opis, "visibility_op", {"occlusion": 0.96}, "C_opis/C3_visibility"),
-        (opis, "visibility_op", {"min_inside": 0.31}, "C_opis/C3_visibility"),
-        (opis, "visibility_op", {"min_coverage": 0.71}, "C_opis/C3_visibility"),
-        (opis, "visibility_op", {"min_area": 16}, "C_opis/C3_visibility"),
         (libs_stats, "spearman", {"nan_policy": "omit"}, "F_libs/F4_correlations"),
         (libs_stats, "bootstrap_ci", {"level": 0.9501}, "F_libs/F5_bootstrap"),
         (libs_stats, "bootstrap_ci", {"strata": None}, "F_libs/F5_bootstrap"),
+        (images, "ssim", {"variant": "gaussian11"}, "B_r2m/B3_psnr_ssim"),
+        (images, "ssim", {"variant": "gaussian11_valid"}, "F_libs/F1_ssim_variants"),
+        (images, "psnr", {"identical": 100}, "F_libs/F2_psnr_guards"),
     ],
 )
 def test_the_vectors_see_a_changed_rule(

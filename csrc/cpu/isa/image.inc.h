@@ -3,30 +3,10 @@
 // external linkage but the one table: WMB_IMAGE_TABLE names it.
 #include <type_traits>
 
-#include "cpu/image_kernels.h"
-#include "cpu/isa/lanes.h"
+#include "cpu/isa/image_bytes.inc.h"
 
 namespace wmb {
 namespace {
-
-using Byte = std::uint8_t;
-
-inline std::size_t smaller(std::size_t a, std::size_t b) { return a < b ? a : b; }
-
-Difference byte_difference(const Byte* a, const Byte* b, std::size_t n) {
-  constexpr std::size_t kExact = 1 << 15;  // squares of bytes that 32 bits can sum
-  std::uint64_t total = 0;
-  for (std::size_t begin = 0; begin < n; begin += kExact) {
-    const std::size_t end = smaller(n, begin + kExact);
-    std::int32_t sum = 0;
-    for (std::size_t k = begin; k < end; ++k) {
-      const std::int16_t d = static_cast<std::int16_t>(a[k] - b[k]);
-      sum += d * d;
-    }
-    total += static_cast<std::uint32_t>(sum);
-  }
-  return {static_cast<double>(total), 0, 0};
-}
 
 template <typename T>
 Difference difference(const T* a, const T* b, std::size_t n) {
@@ -93,200 +73,131 @@ struct Uniform {
 
 inline Lanes at(const double* from) { return Lanes(load4(from)); }
 
+// The windowed sum about a value, of a row of values `step` apart.
+template <typename Window>
+inline Lanes one_sum(const double* middle, std::ptrdiff_t step) {
+  Lanes sum = Window::start(at(middle));
+  for (int d = 1; d <= Window::kRadius; ++d)
+    sum = Window::add(d, at(middle - d * step) + at(middle + d * step), sum);
+  return sum;
+}
+
+// A value held in a register: compilers would rather load twice.
+inline Lanes held_at(const double* from) {
+  Lanes value(load4(from));
+#if defined(__AVX__) && defined(__GNUC__)
+  asm("" : "+x"(value.v));
+#endif
+  return value;
+}
+
 // The windowed sums about two values next to each other, of a column of values `step` apart. Each is loaded
 // once, and let go of soon.
 template <typename Window>
 inline void two_sums(const double* middle, std::ptrdiff_t step, Lanes& first, Lanes& second) {
-  Lanes left = at(middle), right = at(middle + step);
+  Lanes left = held_at(middle), right = held_at(middle + step);
   first = Window::start(left), second = Window::start(right);
   for (int d = 1; d <= Window::kRadius; ++d) {
-    const Lanes further_left = at(middle - d * step), further_right = at(middle + (d + 1) * step);
+    const Lanes further_left = held_at(middle - d * step), further_right = held_at(middle + (d + 1) * step);
     first = Window::add(d, further_left + right, first);
     second = Window::add(d, left + further_right, second);
     left = further_left, right = further_right;
   }
 }
 
-// The same about two values kLanes steps from each other: along a row, where lanes are neighbours, the nearest
-// that share what they load.
-template <typename Window>
-inline void two_sums_apart(const double* middle, std::ptrdiff_t step, Lanes& first, Lanes& second) {
-  constexpr int kRadius = Window::kRadius, kSpan = 2 * kRadius + 1;
-  Lanes shared[kSpan];
-  for (int i = kLanes; i < kSpan; ++i) shared[i] = at(middle + (i - kRadius) * step);
-  auto value = [&](int i) { return i >= kLanes && i < kSpan ? shared[i] : at(middle + (i - kRadius) * step); };
-  first = Window::start(value(kRadius)), second = Window::start(value(kRadius + kLanes));
-  for (int d = 1; d <= kRadius; ++d) {
-    first = Window::add(d, value(kRadius - d) + value(kRadius + d), first);
-    second = Window::add(d, value(kRadius + kLanes - d) + value(kRadius + kLanes + d), second);
-  }
-}
-
-// Adds the similarity of up to four windows. Lanes beyond them hold anything.
-inline void add_similarity(const Lanes (&sums)[4], const SsimRule& rule, std::size_t n_left, Lanes& total) {
-  const Lanes value = ssim_of(sums[0], sums[1], sums[2], sums[3], rule);
-  if (n_left >= kLanes) {
-    total = total + value;
-  } else {
-    for (std::size_t lane = 0; lane < n_left; ++lane) total.v[lane] += value.v[lane];
-  }
-}
-
 // A strip of windows, narrow enough that the rows one window covers stay in the first-level cache.
-template <int Step, int Radius>
+template <int Step>
 struct Strip {
-  static constexpr std::size_t kPixels = Step == 1 ? 64 : 24;
-  static constexpr std::size_t kSamples = kPixels * Step;
-  static constexpr std::size_t kWide = kSamples + 2 * Radius * Step;
-  static constexpr std::size_t kRows = kBandRows + 2 * Radius;
-  static_assert(kPixels % (2 * kLanes) == 0 && 4 * (kWide + kRows * kSamples) <= kSsimRoom);
+  static constexpr std::size_t kSamples = 64, kPixels = kSamples / Step;
+  static constexpr std::size_t kWide = kSamples + 2 * kGaussianRadius * Step;
+  static constexpr std::size_t kRow =
+      4 * kSamples + kLanes;  // odd, so that rows share the cache's sets evenly
+  static_assert(4 * kWide + (kBandRows + 2 * kGaussianRadius + 1) * kRow <= kSsimRoom);
 };
 
-// a, b, a^2 + b^2 and a b of n pixels of a row from `first` on, which may lie beyond the border.
-template <int Step, typename T>
-void four_maps(const T* a, const T* b, std::int64_t width, std::int64_t first, std::int64_t n, double* maps,
-               std::size_t size) {
-  auto put = [&](std::int64_t to, std::int64_t from, std::int64_t count) {
-    double* out = maps + to * Step;
+// a, b, a^2 + b^2 and a b of pixels of a row, summed along it; `zero` is taken off first.
+template <typename Window, int Step, typename T>
+void sum_row(const T* a, const T* b, double zero, const Stretch& stretch, double* room, double* to) {
+  constexpr std::size_t kWide = Strip<Step>::kWide, kSamples = Strip<Step>::kSamples;
+  for_pixels(stretch, [&](std::size_t at, std::size_t from, std::size_t n) {
+    double* out = room + at * Step;
     const T *pa = a + from * Step, *pb = b + from * Step;
-    for (std::int64_t k = 0; k < count * Step; ++k) {
-      const double x = pa[k], y = pb[k];
+    for (std::size_t k = 0; k < n * Step; ++k) {
+      const double x = pa[k] - zero, y = pb[k] - zero;
       out[k] = x;
-      out[k + size] = y;
-      out[k + 2 * size] = x * x + y * y;
-      out[k + 3 * size] = x * y;
+      out[k + kWide] = y;
+      out[k + 2 * kWide] = x * x + y * y;
+      out[k + 3 * kWide] = x * y;
     }
-  };
-  std::int64_t k = 0;
-  for (; k < n && first + k < 0; ++k) put(k, mirrored(first + k, width), 1);
-  const std::int64_t inside = width - first < n ? width - first : n;
-  if (k < inside) {
-    put(k, first + k, inside - k);
-    k = inside;
+  });
+  for (std::size_t m = 0; m < 4; ++m) {
+    const double* middle = room + m * kWide + Window::kRadius * Step;
+    for (std::size_t k = 0; k < kSamples; k += kLanes)
+      store4(to + m * kSamples + k, one_sum<Window>(middle + k, Step).v);
   }
-  for (; k < n; ++k) put(k, mirrored(first + k, width), 1);
+}
+
+// What a row's sums are scaled by.
+template <typename T>
+struct Scales {
+  static void undo(Lanes (&)[4]) {}
+};
+template <>
+struct Scales<Byte> {
+  static void undo(Lanes (&sums)[4]) { undo_byte_scales(sums); }
+};
+
+// The same of bytes is done in whole numbers.
+template <typename Window, int Step>
+void sum_row(const Byte* a, const Byte* b, double, const Stretch& stretch, double* room, double* to) {
+  static_assert(std::is_same_v<Window, Gaussian>);
+  byte_gaussian_row<Step>(a, b, stretch, reinterpret_cast<std::int16_t*>(room), to);
+}
+
+// Asks for what the next strip will read of a row: to the hardware, walks down a strip have no pattern. An
+// address beyond the end does no harm.
+template <int Step, typename T>
+inline void fetch_next(const T* row, std::size_t column) {
+  const char* from = reinterpret_cast<const char*>(row + column * Step) + 32;
+  for (std::size_t k = 0; k < Strip<Step>::kSamples * sizeof(T); k += 64) __builtin_prefetch(from + k, 0, 2);
 }
 
 // Along rows first, then along columns.
 template <typename Window, int Step, typename T>
 double separable(const ImagePair<T>& pair, const Windows& windows, const SsimRule& rule, double* room) {
   constexpr int kRadius = Window::kRadius;
-  using S = Strip<Step, kRadius>;
-  double *maps = room, *rows = room + 4 * S::kWide;
+  using S = Strip<Step>;
+  double *scratch = room, *rows = room + 4 * S::kWide;
   const std::size_t n_rows = windows.last_row - windows.first_row;
+  const std::int64_t height = static_cast<std::int64_t>(pair.height),
+                     width = static_cast<std::int64_t>(pair.width);
   Lanes total(0.0);
   for (std::size_t left = windows.first_column; left < windows.last_column; left += S::kPixels) {
     const std::size_t n = smaller(S::kPixels, windows.last_column - left), n_samples = n * Step;
-    for (std::size_t r = 0; r < n_rows + 2 * kRadius; ++r) {
-      const std::int64_t y = mirrored(static_cast<std::int64_t>(windows.first_row + r) - kRadius,
-                                      static_cast<std::int64_t>(pair.height));
+    const Stretch stretch{static_cast<std::int64_t>(left) - kRadius,
+                          static_cast<std::int64_t>(n) + 2 * kRadius, width};
+    auto fill = [&](std::size_t r) {
+      const std::int64_t y = mirrored(static_cast<std::int64_t>(windows.first_row + r) - kRadius, height);
       const std::size_t offset = (static_cast<std::size_t>(y) - pair.held) * pair.width * Step;
-      four_maps<Step>(pair.a + offset, pair.b + offset, static_cast<std::int64_t>(pair.width),
-                      static_cast<std::int64_t>(left) - kRadius, static_cast<std::int64_t>(n) + 2 * kRadius,
-                      maps, S::kWide);
-      for (std::size_t m = 0; m < 4; ++m) {
-        const double* from = maps + m * S::kWide + kRadius * Step;
-        double* to = rows + (4 * r + m) * S::kSamples;
-        for (std::size_t k = 0; k < n_samples; k += 2 * kLanes * Step) {
-          for (std::size_t i = k; i < k + kLanes * Step; i += kLanes) {
-            Lanes first, second;
-            two_sums_apart<Window>(from + i, Step, first, second);
-            store4(to + i, first.v);
-            store4(to + i + kLanes * Step, second.v);
-          }
-        }
-      }
-    }
-    constexpr std::ptrdiff_t kRow = 4 * S::kSamples;
+      fetch_next<Step>(pair.a + offset, left + n + kRadius);
+      fetch_next<Step>(pair.b + offset, left + n + kRadius);
+      sum_row<Window, Step>(pair.a + offset, pair.b + offset, pair.zero, stretch, scratch,
+                            rows + r * S::kRow);
+    };
+    for (std::size_t r = 0; r < 2 * kRadius; ++r) fill(r);
     for (std::size_t r = 0; r < n_rows; r += 2) {
-      const double* middle = rows + (r + kRadius) * kRow;
+      fill(r + 2 * kRadius);
+      if (r + 1 < n_rows) fill(r + 1 + 2 * kRadius);
+      const double* middle = rows + (r + kRadius) * S::kRow;
       for (std::size_t k = 0; k < n_samples; k += kLanes) {
         Lanes here[4], below[4];
-        for (std::size_t m = 0; m < 4; ++m) {
-          two_sums<Window>(middle + m * S::kSamples + k, kRow, here[m], below[m]);
-        }
+        for (std::size_t m = 0; m < 4; ++m)
+          two_sums<Window>(middle + m * S::kSamples + k, S::kRow, here[m], below[m]);
+        Scales<T>::undo(here);
         add_similarity(here, rule, n_samples - k, total);
-        if (r + 1 < n_rows) add_similarity(below, rule, n_samples - k, total);
-      }
-    }
-  }
-  return sum_of(total);
-}
-
-// Sums over the seven rows of a window, column by column.
-struct Columns {
-  static constexpr std::size_t kSamples = 504;  // of windows; whole pixels of one sample or three
-  static constexpr std::size_t kWide = kSamples + 2 * kUniformRadius * 3 + kLanes;
-  std::uint16_t a[kWide], b[kWide];
-  std::int32_t squares[kWide], product[kWide];
-};
-
-// Puts a row in.
-void enter(Columns& sums, const Byte* a, const Byte* b, std::size_t n) {
-  for (std::size_t k = 0; k < n; ++k) {
-    sums.a[k] = static_cast<std::uint16_t>(sums.a[k] + a[k]);
-    sums.b[k] = static_cast<std::uint16_t>(sums.b[k] + b[k]);
-    sums.squares[k] += a[k] * a[k] + b[k] * b[k];
-    sums.product[k] += a[k] * b[k];
-  }
-}
-
-// Puts one row in and takes another out.
-void move_on(Columns& sums, const Byte* a, const Byte* b, const Byte* old_a, const Byte* old_b, std::size_t n) {
-  for (std::size_t k = 0; k < n; ++k) {
-    sums.a[k] = static_cast<std::uint16_t>(sums.a[k] + a[k] - old_a[k]);
-    sums.b[k] = static_cast<std::uint16_t>(sums.b[k] + b[k] - old_b[k]);
-    sums.squares[k] += a[k] * a[k] + b[k] * b[k] - (old_a[k] * old_a[k] + old_b[k] * old_b[k]);
-    sums.product[k] += a[k] * b[k] - old_a[k] * old_b[k];
-  }
-}
-
-// Sums of seven numbers `Step` apart, for each of n beginnings.
-template <int Step, typename T>
-void seven(const T* from, std::size_t n, std::int32_t* to) {
-  constexpr int kSeven = 2 * kUniformRadius + 1;
-  for (std::size_t k = 0; k < n; ++k) {
-    T sum = 0;
-    for (int i = 0; i < kSeven; ++i) sum = static_cast<T>(sum + from[k + i * Step]);
-    to[k] = sum;
-  }
-}
-
-typedef std::int32_t Ints __attribute__((vector_size(16)));
-
-inline Lanes whole4(const std::int32_t* from) {
-  Ints v;
-  std::memcpy(&v, from, sizeof v);
-  return Lanes(__builtin_convertvector(v, Doubles));
-}
-
-// Windows of bytes: running sums of whole numbers, exact.
-template <int Step>
-double byte_uniform(const ImagePair<Byte>& pair, const Windows& windows, const SsimRule& rule, double* room) {
-  constexpr std::size_t kPixels = Columns::kSamples / Step, kHalf = kUniformRadius;
-  static_assert(sizeof(Columns) + 4 * Columns::kWide * sizeof(std::int32_t) <= kSsimRoom * sizeof(double));
-  Columns& columns = *reinterpret_cast<Columns*>(room);
-  std::int32_t* sums = reinterpret_cast<std::int32_t*>(&columns + 1);
-  const std::size_t stride = pair.width * Step;
-  Lanes total(0.0);
-  for (std::size_t left = windows.first_column; left < windows.last_column; left += kPixels) {
-    const std::size_t n = smaller(kPixels, windows.last_column - left) * Step, wide = n + 2 * kHalf * Step;
-    std::memset(&columns, 0, sizeof columns);
-    for (std::size_t y = windows.first_row; y < windows.last_row; ++y) {
-      const std::size_t top = (y - kHalf - pair.held) * stride + (left - kHalf) * Step, last = top + 2 * kHalf * stride;
-      if (y == windows.first_row) {
-        for (std::size_t at = top; at <= last; at += stride) enter(columns, pair.a + at, pair.b + at, wide);
-      } else {
-        move_on(columns, pair.a + last, pair.b + last, pair.a + top - stride, pair.b + top - stride, wide);
-      }
-      seven<Step>(columns.a, n, sums);
-      seven<Step>(columns.b, n, sums + Columns::kWide);
-      seven<Step>(columns.squares, n, sums + 2 * Columns::kWide);
-      seven<Step>(columns.product, n, sums + 3 * Columns::kWide);
-      for (std::size_t k = 0; k < n; k += kLanes) {
-        Lanes four[4];
-        for (std::size_t m = 0; m < 4; ++m) four[m] = whole4(sums + m * Columns::kWide + k);
-        add_similarity(four, rule, n - k, total);
+        if (r + 1 == n_rows) continue;
+        Scales<T>::undo(below);
+        add_similarity(below, rule, n_samples - k, total);
       }
     }
   }
