@@ -16,9 +16,9 @@ from ._harness import Contender
 
 PACKAGES = {
     "faiss": "faiss-cpu",
-    "skimage": "scikit-image",
     "cv2": "opencv-python-headless",
     "lap": "lapx",
+    "skimage": "scikit-image",
 }  # where the import name is another
 
 
@@ -165,3 +165,84 @@ def evo_associate(evo: ModuleType, a: Any, b: Any) -> Any:
     """evo's nearest stamp of b for every a."""
     pairs = importlib.import_module("evo.core.sync").matching_time_indices(a, b, 0.01)
     return np.array(pairs).T
+
+
+C1, C2 = 2.55**2, 7.65**2  # of SSIM, for values of 0..255
+
+
+def _cv2_window(cv2: ModuleType, variant: str) -> tuple[Callable[..., Any], float, Any]:
+    """OpenCV's filter for an SSIM variant, the factor of its covariances, and which of its values count."""
+    cv2.setNumThreads(1)
+    if variant == "uniform7":
+        return functools.partial(cv2.blur, ksize=(7, 7)), 49 / 48, slice(3, -3)
+    return functools.partial(cv2.GaussianBlur, ksize=(11, 11), sigmaX=1.5), 1.0, slice(None)
+
+
+def cv2_ssim(cv2: ModuleType, a: Any, b: Any, variant: str) -> float:
+    """SSIM of one pair as it is usually written by hand, with OpenCV's filters and NumPy's arithmetic in float32."""
+    blur, sample, inside = _cv2_window(cv2, variant)
+    if variant == "gaussian11_gray":
+        a, b = cv2.cvtColor(a, cv2.COLOR_RGB2GRAY), cv2.cvtColor(b, cv2.COLOR_RGB2GRAY)
+    x, y = a.astype(np.float32), b.astype(np.float32)
+    mean_x, mean_y = blur(x), blur(y)
+    xx, yy, xy = mean_x * mean_x, mean_y * mean_y, mean_x * mean_y
+    var_x, var_y, cov = (sample * (blur(p) - q) for p, q in ((x * x, xx), (y * y, yy), (x * y, xy)))
+    values = ((2 * xy + C1) * (2 * cov + C2)) / ((xx + yy + C1) * (var_x + var_y + C2))
+    return float(values[inside, inside].mean(dtype=np.float64))
+
+
+def cv2_ssim_in_place(a: Any, b: Any, variant: str) -> Callable[[ModuleType], Any]:
+    """The same by an expert: every array is allocated once, all arithmetic is OpenCV's, and in place."""
+    shape = a.shape[1:3] if variant == "gaussian11_gray" else a.shape[1:]
+    x, y, product, mean_x, mean_y, squares, other, cov, means, mean_squares = np.empty((10, *shape), np.float32)
+
+    def one(cv2: ModuleType, first: Any, second: Any) -> float:
+        blur, sample, inside = _cv2_window(cv2, variant)
+        if variant == "gaussian11_gray":
+            first, second = cv2.cvtColor(first, cv2.COLOR_RGB2GRAY), cv2.cvtColor(second, cv2.COLOR_RGB2GRAY)
+        np.copyto(x, first)
+        np.copyto(y, second)
+        blur(x, dst=mean_x)
+        blur(y, dst=mean_y)
+        blur(cv2.multiply(x, x, dst=product), dst=squares)
+        blur(cv2.multiply(y, y, dst=product), dst=other)
+        blur(cv2.multiply(x, y, dst=product), dst=cov)
+        cv2.multiply(mean_x, mean_y, dst=means)
+        cv2.multiply(mean_x, mean_x, dst=mean_squares)
+        cv2.add(mean_squares, cv2.multiply(mean_y, mean_y, dst=product), dst=mean_squares)
+        cv2.subtract(cv2.add(squares, other, dst=squares), mean_squares, dst=squares)
+        cv2.subtract(cov, means, dst=cov)
+        for array, factor, offset in (
+            (means, 2, C1),
+            (cov, 2 * sample, C2),
+            (mean_squares, 1, C1),
+            (squares, sample, C2),
+        ):
+            np.multiply(array, np.float32(factor), out=array)
+            np.add(array, np.float32(offset), out=array)
+        cv2.multiply(means, cov, dst=means)
+        cv2.divide(means, cv2.multiply(mean_squares, squares, dst=squares), dst=means)
+        return float(means[inside, inside].mean(dtype=np.float64))
+
+    return lambda cv2: [one(cv2, first, second) for first, second in zip(a, b, strict=True)]
+
+
+def skimage_ssim(skimage: ModuleType, a: Any, b: Any) -> Any:
+    """scikit-image's default SSIM, pair by pair."""
+    metrics = importlib.import_module("skimage.metrics")
+    options = {"channel_axis": 2, "data_range": 255}
+    return [metrics.structural_similarity(x, y, **options) for x, y in zip(a, b, strict=True)]
+
+
+def skimage_psnr(skimage: ModuleType, a: Any, b: Any) -> Any:
+    """scikit-image's PSNR, pair by pair."""
+    metrics = importlib.import_module("skimage.metrics")
+    return [metrics.peak_signal_noise_ratio(x, y, data_range=255) for x, y in zip(a, b, strict=True)]
+
+
+def torchmetrics_ssim(torchmetrics: ModuleType, a: Any, b: Any) -> Any:
+    """torchmetrics' default SSIM, in float32."""
+    torch = importlib.import_module("torch")
+    image = importlib.import_module("torchmetrics.functional.image")
+    x, y = (torch.from_numpy(frames).permute(0, 3, 1, 2).float() for frames in (a, b))
+    return image.structural_similarity_index_measure(x, y, data_range=255.0, reduction="none").numpy()
