@@ -39,7 +39,7 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
 @app.command()
 def score(
     paths: Annotated[list[Path], typer.Argument(help="Videos, folders of videos or of frames, or manifests.")],
-    protocol: Annotated[list[str], typer.Option(help="Protocols, separated by commas: worldmark.")],
+    protocol: Annotated[list[str], typer.Option(help="Protocols, separated by commas: worldmark, r2m.")],
     plan: Annotated[
         str | None, typer.Option(help="A plan file, or a plan's name; overrides what the files say.")
     ] = None,
@@ -74,6 +74,22 @@ def score(
         )
     screen.outcome(outcome)
     return DONE if outcome.complete else INCOMPLETE
+
+
+@app.command("pairs")
+def pairs_(
+    paths: Annotated[list[Path], typer.Argument(help="Videos, folders of videos or of frames, or manifests.")],
+    plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
+    out: Out = Path("pairs"),
+    compat: Annotated[bool, typer.Option("--compat", help="The published sampler, frame for frame.")] = False,
+    cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.  [default: ~/.cache/wmb-fast]")] = None,
+) -> int:
+    """Write the pairs of frames that R2M-Bench judges rollouts by, for metrics that are computed elsewhere."""
+    told = run.pairs(paths, out=out, plan=plan, compat=compat, cache=cache)
+    for rollout, reason in told.items():
+        print(f"{rollout}  {reason or 'written'}")
+    print(f"pairs  {out}")
+    return INCOMPLETE if any(told.values()) else DONE
 
 
 def _shard(text: str | None) -> tuple[int, int] | None:

@@ -4,5 +4,6 @@
 from .describe import version
 from .engine import Outcome, Progress, score
 from .folder import boards, read_scorecards
+from .pair_files import pairs
 
-__all__ = ["Outcome", "Progress", "boards", "read_scorecards", "score", "version"]
+__all__ = ["Outcome", "Progress", "boards", "pairs", "read_scorecards", "score", "version"]

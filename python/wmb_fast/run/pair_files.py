@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pairs of frames that R2M-Bench judges a rollout by, written in its own format.
+
+Whoever computes a metric elsewhere (LPIPS, a judge's scores) needs to know of which frames.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..evidence.make import gather
+from ..evidence.store import Store, default_folder
+from ..protocols import r2m
+from ..protocols.r2m.view import NotThereError
+from ..protocols.r2m.view import Rollout as View
+from ..rollout.discover import find_rollouts
+from ..rollout.r2m_files import write_pairs
+from . import files
+
+StrPath = str | os.PathLike[str]
+
+
+class _Nothing:
+    """A protocol that needs no evidence: what is known of the file is enough."""
+
+    @staticmethod
+    def needs(evidence: Any, *, compat: bool = False) -> list[Any]:
+        return []
+
+
+def pairs(
+    paths: Sequence[StrPath],
+    *,
+    out: StrPath,
+    plan: str | None = None,
+    compat: bool = False,
+    cache: StrPath | None = None,
+) -> Mapping[str, str]:
+    """Writes ``<rollout id>.json`` for every rollout: ``{revisit, baseline, short, meta}``.
+
+    Args:
+        paths: As for :func:`wmb_fast.run.score`.
+        out: The folder to write.
+        plan: A plan for all rollouts.
+        compat: The published sampler, frame for frame.
+        cache: Where facts about videos are kept.
+
+    Returns:
+        Rollout to an empty text, or to the reason why it has no pair (then nothing is written for it).
+
+    Raises:
+        WmbError: The call is wrong, or a video cannot be read.
+    """
+    target = files.writable_folder("out", Path(out))
+    store = Store(files.writable_folder("cache", Path(cache) if cache else default_folder()))
+    told = {}
+    for rollout in find_rollouts(paths, plan=plan):
+        evidence = gather(rollout, [_Nothing()], store=store)
+        try:
+            found = View(evidence, compat).pairs
+        except NotThereError as absent:
+            told[rollout.id] = absent.reason
+            continue
+        path = target / f"{rollout.id}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        meta = {**found.meta, "protocol": r2m.NAME, "compat": compat, "rollout": rollout.id}
+        write_pairs(path, {kind: some.tolist() for kind, some in found.kinds().items()}, meta)
+        told[rollout.id] = ""
+    return told
