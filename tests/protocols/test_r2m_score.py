@@ -277,3 +277,21 @@ def test_poses_and_the_plan_of_the_same_motion_agree() -> None:
     by_plan, by_poses = (r2m.score(evidence(dino=seen(), **more)) for more in ({}, {"commanded": told}))
     assert of(by_plan, "dino_similarity").value == of(by_poses, "dino_similarity").value
     assert poses(n=2).shape == (2, 4, 4)
+
+
+def test_a_kind_of_pair_without_any_value() -> None:
+    pairs = r2m.sample_pairs(r2m.trajectory_of(r2m.poses_of_plan(THERE_AND_BACK, 241)), 241)
+    judged = channel("judge", pairs=pairs.revisit, state_score=np.full(len(pairs.revisit), 4.0))
+    record = of(r2m.score(evidence(judge=judged)), "state_score")
+    assert record.status is Status.NOT_EVALUABLE
+    assert record.reason == f"no_value: none of the {len(pairs.baseline)} baseline pairs has a value"
+    assert record.detail["revisit"] == 4.0
+
+
+def test_no_baseline_can_be_drawn() -> None:
+    """As published, a camera that stands still revisits all frames with all frames, and leaves none for a baseline."""
+    still = Plan("still", (Step(Action.HOLD),))
+    record = of(r2m.score(evidence(60, still, dino=seen(60)), compat=True), "dino_similarity")
+    assert record.status is Status.NOT_EVALUABLE
+    assert record.reason == "no_baseline: too_few_available_frames"
+    assert record.detail["revisit"] is not None

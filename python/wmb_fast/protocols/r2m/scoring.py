@@ -130,10 +130,10 @@ def _judged(
     """NMR from the means of the three kinds of pair."""
     if means.revisit is None or means.baseline is None or means.short is None:
         kind = next(kind for kind in KINDS if getattr(means, kind) is None)
-        why = rollout.pairs.meta["baseline_stats"].get("reason", "") if kind == "baseline" else ""
-        if len(rollout.pairs.kinds()[kind]):
-            why = "none of the pairs has a value"
-        return _Measure(None, Status.NOT_EVALUABLE, f"no_{kind}: {why or 'no pair'}", n_used, n_total, detail)
+        n = len(rollout.pairs.kinds()[kind])
+        drawn = rollout.pairs.meta["baseline_stats"].get("reason", "no pair could be drawn")
+        why = f"no_value: none of the {n} {kind} pairs has a value" if n else f"no_{kind}: {drawn}"
+        return _Measure(None, Status.NOT_EVALUABLE, why, n_used, n_total, detail)
     lower = metric.lower_is_better
     gain = memory_gain(means.revisit, means.baseline, lower_is_better=lower)
     span = dynamic_range(means.short, means.baseline, lower_is_better=lower)
