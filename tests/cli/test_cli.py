@@ -157,7 +157,7 @@ def test_a_plan_longer_than_the_video_is_that_rollouts_error(score, good, tmp_pa
 
 
 WRONG = {
-    "unknown protocol": (["--protocol", "nosuch"], "protocols must be among worldmark, got 'nosuch'"),
+    "unknown protocol": (["--protocol", "nosuch"], "protocols must be among worldmark, r2m, got 'nosuch'"),
     "unknown plan": (["--plan", "nosuch-plan"], "nosuch-plan"),
     "unknown option": (["--nosuch"], "--nosuch"),
     "unknown engine": (["--engine", "ray"], "engine must be local, the one engine of this version, got 'ray'"),

@@ -165,7 +165,7 @@ def test_a_damaged_part_is_made_anew_and_reported(first, folder, cache, tmp_path
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"protocols": ["nosuch"]}, "protocols must be among worldmark, got 'nosuch'"),
+        ({"protocols": ["nosuch"]}, "protocols must be among worldmark, r2m, got 'nosuch'"),
         ({"protocols": []}, "protocols must name at least one"),
         ({"engine": "ray"}, "engine must be local, the one engine of this version, got 'ray'"),
         ({"jobs": 0}, "jobs must be at least 1"),
