@@ -50,5 +50,5 @@ $(VENV)/dev-tools: $(PY) pyproject.toml
 	@touch $@
 
 $(VENV)/bench-tools: $(PY) pyproject.toml
-	$(PIP) install evo==1.38.1 faiss-cpu==1.15.1 lapx==0.11.1 numkong==7.8.6 'scipy>=1.14' 'threadpoolctl>=3.5'
+	$(PIP) install evo==1.38.1 faiss-cpu==1.15.1 lapx==0.11.1 numkong==7.8.6 scikit-image==0.26.0 torchmetrics==1.9.0 'scipy>=1.14' 'threadpoolctl>=3.5'
 	@touch $@

@@ -17,11 +17,11 @@ void difference(In<T, nb::shape<-1, -1>> a, In<T, nb::shape<-1, -1>> b, Numbers 
 
 template <typename T>
 void similarity(In<T, nb::shape<-1, -1, -1, -1>> a, In<T, nb::shape<-1, -1, -1, -1>> b, bool planar,
-                int variant, double data_range, bool blue_first, Numbers result) {
+                int variant, double low, double extent, bool blue_first, Numbers result) {
   nb::gil_scoped_release release;
   const ImageShape shape = planar ? ImageShape{a.shape(0), a.shape(2), a.shape(3), a.shape(1), true}
                                   : ImageShape{a.shape(0), a.shape(1), a.shape(2), a.shape(3), false};
-  ssim(a.data(), b.data(), shape, static_cast<SsimVariant>(variant), data_range, blue_first, result.data());
+  ssim(a.data(), b.data(), shape, static_cast<SsimVariant>(variant), low, extent, blue_first, result.data());
 }
 
 template <typename T>
@@ -29,7 +29,8 @@ void bind_image_of(nb::module_& m) {
   m.def("squared_difference", &difference<T>, nb::arg("a").noconvert(), nb::arg("b").noconvert(),
         nb::arg("squares").noconvert(), nb::arg("low").noconvert(), nb::arg("high").noconvert());
   m.def("ssim", &similarity<T>, nb::arg("a").noconvert(), nb::arg("b").noconvert(), nb::arg("planar"),
-        nb::arg("variant"), nb::arg("data_range"), nb::arg("blue_first"), nb::arg("result").noconvert());
+        nb::arg("variant"), nb::arg("low"), nb::arg("extent"), nb::arg("blue_first"),
+        nb::arg("result").noconvert());
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ namespace {
 
 struct Plan {
   SsimRule rule;
+  double low;
   bool uniform, grey;
   std::size_t planes, step;   // of an item: images that are worked on one by one, samples a pixel of each
   std::size_t margin;         // rows and columns at the border without a window
@@ -53,12 +54,13 @@ struct Plan {
   std::size_t bands;          // a plane
 };
 
-Plan plan_of(const ImageShape& shape, SsimVariant variant, double data_range) {
+Plan plan_of(const ImageShape& shape, SsimVariant variant, double low, double extent) {
   Plan plan{};
   constexpr double kSeven = 2 * kUniformRadius + 1, kPixels = kSeven * kSeven;
   plan.uniform = variant == SsimVariant::uniform7;
+  plan.low = low;
   plan.grey = variant == SsimVariant::gaussian11_gray && shape.channels == 3;
-  plan.rule = plan.uniform ? ssim_rule(kPixels, kPixels - 1, data_range) : ssim_rule(1, 1, data_range);
+  plan.rule = plan.uniform ? ssim_rule(kPixels, kPixels - 1, extent) : ssim_rule(1, 1, extent);
   plan.planes = shape.planar && !plan.grey ? shape.channels : 1;
   plan.step = shape.planar || plan.grey ? 1 : shape.channels;
   if (plan.uniform) plan.margin = kUniformRadius;
@@ -89,16 +91,16 @@ double grey_windows_sum(const Plan& plan, const ImageShape& shape, const T* a, c
   std::vector<Grey> grey(2 * n);
   image_kernels<T>().grey(a + start, channel_step, pixel_step, blue_first, n, grey.data());
   image_kernels<T>().grey(b + start, channel_step, pixel_step, blue_first, n, grey.data() + n);
-  const ImagePair<Grey> pair{grey.data(), grey.data() + n, shape.height, shape.width, 1, first};
+  const ImagePair<Grey> pair{grey.data(), grey.data() + n, shape.height, shape.width, 1, first, plan.low};
   return windows_sum(plan, pair, windows, room);
 }
 
 }  // namespace
 
 template <typename T>
-void ssim(const T* a, const T* b, const ImageShape& shape, SsimVariant variant, double data_range,
+void ssim(const T* a, const T* b, const ImageShape& shape, SsimVariant variant, double low, double extent,
           bool blue_first, double* result) {
-  const Plan plan = plan_of(shape, variant, data_range);
+  const Plan plan = plan_of(shape, variant, low, extent);
   const std::size_t plane = shape.height * shape.width * (shape.planar ? 1 : shape.channels);
   const std::size_t item_size = shape.height * shape.width * shape.channels;
   std::vector<double> sums(shape.n_items * plan.planes * plan.bands);
@@ -111,8 +113,9 @@ void ssim(const T* a, const T* b, const ImageShape& shape, SsimVariant variant, 
     sums[k] =
         plan.grey
             ? grey_windows_sum(plan, shape, a + start, b + start, blue_first, windows, room)
-            : windows_sum(plan, ImagePair<T>{a + start, b + start, shape.height, shape.width, plan.step, 0},
-                          windows, room);
+            : windows_sum(
+                  plan, ImagePair<T>{a + start, b + start, shape.height, shape.width, plan.step, 0, plan.low},
+                  windows, room);
   };
   for_chunks(sums.size(), band);
   const std::size_t n_parts = plan.planes * plan.bands;
@@ -124,9 +127,9 @@ void ssim(const T* a, const T* b, const ImageShape& shape, SsimVariant variant, 
   }
 }
 
-#define WMB_IMAGE_OPS_OF(T)                                                                             \
+#define WMB_IMAGE_OPS_OF(T)                                                                                  \
   template void squared_difference(const T*, const T*, std::size_t, std::size_t, double*, double*, double*); \
-  template void ssim(const T*, const T*, const ImageShape&, SsimVariant, double, bool, double*);
+  template void ssim(const T*, const T*, const ImageShape&, SsimVariant, double, double, bool, double*);
 WMB_IMAGE_OPS_OF(std::uint8_t)
 WMB_IMAGE_OPS_OF(float)
 WMB_IMAGE_OPS_OF(double)

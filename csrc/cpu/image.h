@@ -26,9 +26,10 @@ enum class SsimVariant {
   gaussian11_gray,   // as gaussian11, of the images' grey
 };
 
-// One similarity a pair, NaN where it is not finite. channels is 1 or 3, and a window must fit the image.
+// One similarity a pair of images with values from low to low + extent, NaN where it is not finite. channels
+// is 1 or 3, and a window must fit the image.
 template <typename T>
-void ssim(const T* a, const T* b, const ImageShape& shape, SsimVariant variant, double data_range,
+void ssim(const T* a, const T* b, const ImageShape& shape, SsimVariant variant, double low, double extent,
           bool blue_first, double* result);
 
 }  // namespace wmb

@@ -12,11 +12,13 @@
 namespace wmb {
 
 // Two images of one size, row-major; each pixel has `step` samples, worked on one by one. `a` and `b` begin
-// with row `held` of the image, and have as many as the windows need.
+// with row `held` of the image, and have as many as the windows need. `zero` is taken off floats: a value
+// that counts as black.
 template <typename T>
 struct ImagePair {
   const T *a, *b;
   std::size_t height, width, step, held;
+  double zero;
 };
 
 // The windows whose middle lies in these rows and columns.

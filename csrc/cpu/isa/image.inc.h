@@ -107,14 +107,16 @@ inline void two_sums(const double* middle, std::ptrdiff_t step, Lanes& first, La
   }
 }
 
-// The same about two values kLanes steps from each other: along a row, where lanes are neighbours, the nearest
-// that share what they load.
+// The same about two values kLanes steps from each other: along a row, where lanes are neighbours, the
+// nearest that share what they load.
 template <typename Window>
 inline void two_sums_apart(const double* middle, std::ptrdiff_t step, Lanes& first, Lanes& second) {
   constexpr int kRadius = Window::kRadius, kSpan = 2 * kRadius + 1;
   Lanes shared[kSpan];
   for (int i = kLanes; i < kSpan; ++i) shared[i] = at(middle + (i - kRadius) * step);
-  auto value = [&](int i) { return i >= kLanes && i < kSpan ? shared[i] : at(middle + (i - kRadius) * step); };
+  auto value = [&](int i) {
+    return i >= kLanes && i < kSpan ? shared[i] : at(middle + (i - kRadius) * step);
+  };
   first = Window::start(value(kRadius)), second = Window::start(value(kRadius + kLanes));
   for (int d = 1; d <= kRadius; ++d) {
     first = Window::add(d, value(kRadius - d) + value(kRadius + d), first);
@@ -144,13 +146,13 @@ struct Strip {
 
 // a, b, a^2 + b^2 and a b of n pixels of a row from `first` on, which may lie beyond the border.
 template <int Step, typename T>
-void four_maps(const T* a, const T* b, std::int64_t width, std::int64_t first, std::int64_t n, double* maps,
-               std::size_t size) {
+void four_maps(const T* a, const T* b, double zero, std::int64_t width, std::int64_t first, std::int64_t n,
+               double* maps, std::size_t size) {
   auto put = [&](std::int64_t to, std::int64_t from, std::int64_t count) {
     double* out = maps + to * Step;
     const T *pa = a + from * Step, *pb = b + from * Step;
     for (std::int64_t k = 0; k < count * Step; ++k) {
-      const double x = pa[k], y = pb[k];
+      const double x = pa[k] - zero, y = pb[k] - zero;
       out[k] = x;
       out[k + size] = y;
       out[k + 2 * size] = x * x + y * y;
@@ -173,6 +175,7 @@ double separable(const ImagePair<T>& pair, const Windows& windows, const SsimRul
   constexpr int kRadius = Window::kRadius;
   using S = Strip<Step, kRadius>;
   double *maps = room, *rows = room + 4 * S::kWide;
+  const double zero = std::is_same_v<T, Byte> ? 0.0 : pair.zero;
   const std::size_t n_rows = windows.last_row - windows.first_row;
   Lanes total(0.0);
   for (std::size_t left = windows.first_column; left < windows.last_column; left += S::kPixels) {
@@ -181,7 +184,7 @@ double separable(const ImagePair<T>& pair, const Windows& windows, const SsimRul
       const std::int64_t y = mirrored(static_cast<std::int64_t>(windows.first_row + r) - kRadius,
                                       static_cast<std::int64_t>(pair.height));
       const std::size_t offset = (static_cast<std::size_t>(y) - pair.held) * pair.width * Step;
-      four_maps<Step>(pair.a + offset, pair.b + offset, static_cast<std::int64_t>(pair.width),
+      four_maps<Step>(pair.a + offset, pair.b + offset, zero, static_cast<std::int64_t>(pair.width),
                       static_cast<std::int64_t>(left) - kRadius, static_cast<std::int64_t>(n) + 2 * kRadius,
                       maps, S::kWide);
       for (std::size_t m = 0; m < 4; ++m) {
@@ -232,7 +235,8 @@ void enter(Columns& sums, const Byte* a, const Byte* b, std::size_t n) {
 }
 
 // Puts one row in and takes another out.
-void move_on(Columns& sums, const Byte* a, const Byte* b, const Byte* old_a, const Byte* old_b, std::size_t n) {
+void move_on(Columns& sums, const Byte* a, const Byte* b, const Byte* old_a, const Byte* old_b,
+             std::size_t n) {
   for (std::size_t k = 0; k < n; ++k) {
     sums.a[k] = static_cast<std::uint16_t>(sums.a[k] + a[k] - old_a[k]);
     sums.b[k] = static_cast<std::uint16_t>(sums.b[k] + b[k] - old_b[k]);
@@ -273,7 +277,8 @@ double byte_uniform(const ImagePair<Byte>& pair, const Windows& windows, const S
     const std::size_t n = smaller(kPixels, windows.last_column - left) * Step, wide = n + 2 * kHalf * Step;
     std::memset(&columns, 0, sizeof columns);
     for (std::size_t y = windows.first_row; y < windows.last_row; ++y) {
-      const std::size_t top = (y - kHalf - pair.held) * stride + (left - kHalf) * Step, last = top + 2 * kHalf * stride;
+      const std::size_t top = (y - kHalf - pair.held) * stride + (left - kHalf) * Step,
+                        last = top + 2 * kHalf * stride;
       if (y == windows.first_row) {
         for (std::size_t at = top; at <= last; at += stride) enter(columns, pair.a + at, pair.b + at, wide);
       } else {

@@ -6,7 +6,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,10 @@ LAYOUTS = ("hwc", "chw", "hw")
 CHANNELS = (1, 3)
 # Least height and width: of a window that lies inside, or that a border can be mirrored for once.
 VARIANTS = {"uniform7": 7, "gaussian11": 6, "gaussian11_valid": 11, "gaussian11_gray": 1}
-OVERSHOOT = 1.1  # how far beyond their range values may reach unremarked, as resampling makes them
+OVERSHOOT = 0.1  # of the range: how far beyond it values may reach unremarked, as resampling makes them
 
 Images = ArrayLike | Sequence[ArrayLike]
+Range = float | tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def psnr(
     a: Images,
     b: Images,
     *,
-    data_range: float,
+    data_range: Range,
     identical: float = np.inf,
     layout: str | None = None,
     backend: str = "auto",
@@ -97,9 +97,9 @@ def psnr(
     Args:
         a: (..., H, W, C), C = 1 or 3; uint8, float32 or float64. Or (H, W); or a list of single images.
         b: The same shape and dtype.
-        data_range: The extent of values that the format allows: 255 for uint8, and nothing else; 1 for floats in 0..1,
-            2 for -1..1. A property of the format, never of the pair: a range taken from the content would give a dark
-            pair another scale than a bright one.
+        data_range: The extent of values that the format allows: 255 for uint8, and nothing else; 1 for floats in 0..1;
+            2, or the pair (-1, 1), for -1..1. A property of the format, never of the images: a range taken from the
+            content would give a dark pair another scale than a bright one.
         identical: The answer for a pair without any difference, whose ratio has no bound: infinity, or the cap that a
             benchmark states (MemoBench: 99), or NaN to keep such pairs out of means. One infinite value makes a mean
             infinite.
@@ -114,8 +114,8 @@ def psnr(
         ArgumentTypeError: As :func:`mse`.
 
     Warns:
-        ValueRangeWarning: Float images reach more than a tenth beyond ``data_range``; or it is 2, which is -1..1, and
-            no value is negative, which is 0..1.
+        ValueRangeWarning: Float images reach more than a tenth beyond ``data_range``; or it says that there are
+            negative values (2, or a pair that begins below 0), and there are none.
 
     Numerics:
         As :func:`mse`; the logarithm in float64.
@@ -133,16 +133,15 @@ def psnr(
     op = "psnr"
     call, pairs, ragged = _pairs(op, a, b, layout)
     chosen = pick(op, backend, call.device)
-    peak = _data_range(op, data_range, pairs)
-    if isinstance(identical, bool) or not isinstance(identical, Real):
-        raise bad_type(op, "identical", "be a real number", repr(identical))
+    _, extent = _data_range(op, data_range, pairs)
+    without_error = real(op, "identical", identical, any_float=True)
     results = []
     for pair in pairs:
         error, low, high = _difference(pair, chosen)
-        _warn_of_range(op, pair, peak, low, high)
+        _warn_of_range(op, data_range, low, high)
         same = error == 0
-        ratio = 10 * np.log10(peak**2 / np.where(same, 1, error))
-        results.append(np.where(same, float(identical), ratio))
+        ratio = 10 * np.log10(extent**2 / np.where(same, 1, error))
+        results.append(np.where(same, without_error, ratio))
     return _given(call, pairs, ragged, results)
 
 
@@ -150,7 +149,7 @@ def ssim(
     a: Images,
     b: Images,
     *,
-    data_range: float,
+    data_range: Range,
     variant: str,
     layout: str | None = None,
     order: str = "rgb",
@@ -179,7 +178,9 @@ def ssim(
         a: (..., H, W, C), C = 1 or 3; uint8, float32 or float64. Or (H, W); or a list of single images. At least 7 x 7
             pixels for ``uniform7``, 6 x 6 for ``gaussian11``, 11 x 11 for ``gaussian11_valid``.
         b: The same shape and dtype.
-        data_range: As in :func:`psnr`.
+        data_range: As in :func:`psnr`. A pair (low, high) says where the values begin, too: the similarity is then that
+            of a - low and b - low, and -1..1 gives what 0..1 does of the same picture. A number takes values as they
+            are, like the libraries.
         variant: One of the four.
         layout: As in :func:`mse`. It must be said where an array's axes could be read both ways, such as (3, 64, 3):
             the windows would lie elsewhere.
@@ -216,7 +217,7 @@ def ssim(
     op = "ssim"
     call, pairs, ragged = _pairs(op, a, b, layout)
     chosen = pick(op, backend, call.device)
-    peak = _data_range(op, data_range, pairs)
+    lowest, extent = _data_range(op, data_range, pairs)
     one_of(op, "variant", variant, VARIANTS)
     one_of(op, "order", order, ("rgb", "bgr"))
     names = [f"a[{i}]" if ragged else "a" for i in range(len(pairs))]
@@ -224,8 +225,9 @@ def ssim(
         _require_windows(op, name, pair, variant, said=layout is not None)
     for pair in pairs:
         if pair.a.dtype != np.uint8:
-            _warn_of_range(op, pair, peak, *_difference(pair, chosen)[1:])
-    return _given(call, pairs, ragged, [_ssim(pair, peak, variant, order, chosen) for pair in pairs])
+            _warn_of_range(op, data_range, *_difference(pair, chosen)[1:])
+    results = [_ssim(pair, (lowest, extent), variant, order, chosen) for pair in pairs]
+    return _given(call, pairs, ragged, results)
 
 
 def _pairs(op: str, a: Images, b: Images, layout: str | None) -> tuple[Call, list[_Pair], bool]:
@@ -267,22 +269,33 @@ def _require_windows(op: str, name: str, pair: _Pair, variant: str, *, said: boo
         raise bad_value(op, name, f"have at least {least} x {least} pixels for {variant}", shape_text(pair.a))
 
 
-def _data_range(op: str, data_range: object, pairs: Sequence[_Pair]) -> float:
-    peak = real(op, "data_range", data_range, above=0)
-    if any(pair.a.dtype == np.uint8 for pair in pairs) and peak != 255:
+def _data_range(op: str, data_range: object, pairs: Sequence[_Pair]) -> tuple[float, float]:
+    """Where values begin, zero unless it is said, and their extent."""
+    low, extent = 0.0, data_range
+    if isinstance(data_range, tuple) and len(data_range) == 2:
+        low, high = (real(op, "data_range", end) for end in data_range)
+        extent = high - low
+    extent = real(op, "data_range", extent, above=0)
+    if any(pair.a.dtype == np.uint8 for pair in pairs) and (low, extent) != (0, 255):
         raise bad_value(op, "data_range", "be 255 for uint8 images", repr(data_range))
-    return peak
+    return low, extent
 
 
-def _warn_of_range(op: str, pair: _Pair, peak: float, low: Array, high: Array) -> None:
-    """Of float images whose values do not fit their declared range."""
-    if pair.a.dtype == np.uint8 or low.size == 0:
+def _warn_of_range(op: str, data_range: Range, least: Array, largest: Array) -> None:
+    """Of float images, with these least and largest values, that do not fit their declared range."""
+    if least.size == 0:
         return
-    least, largest = float(low.min()), float(high.max())
-    if largest - least > OVERSHOOT * peak:
-        problem = f"data_range must cover the values, got {peak:g} for values from {least:g} to {largest:g}"
-    elif peak == 2 and 0 <= least < largest:
-        problem = "data_range 2 is that of values from -1 to 1, got none below 0: is it 1?"
+    low, high = float(least.min()), float(largest.max())
+    if isinstance(data_range, tuple):
+        begin, end = data_range
+        slack = OVERSHOOT * (end - begin)
+        outside, signed = low < begin - slack or high > end + slack, begin < 0
+    else:
+        outside, signed = high - low > (1 + OVERSHOOT) * data_range, data_range == 2
+    if outside:
+        problem = f"data_range must cover the values, got {data_range} for values from {low:g} to {high:g}"
+    elif signed and 0 <= low < high:
+        problem = f"data_range {data_range} is that of values below 0, too, got none: do they begin at 0?"
     else:
         return
     warnings.warn(f"{op}: {problem}", ValueRangeWarning, stacklevel=3)
@@ -304,24 +317,25 @@ def _difference(pair: _Pair, backend: str) -> tuple[Array, Array, Array]:
     return np.where(np.isfinite(mean), mean, np.nan), low, high
 
 
-def _ssim(pair: _Pair, peak: float, variant: str, order: str, backend: str) -> Array:
+def _ssim(pair: _Pair, data_range: tuple[float, float], variant: str, order: str, backend: str) -> Array:
+    """Similarities, of the batch's shape; ``data_range`` is where values begin, and their extent."""
+    low, extent = data_range
     if backend == "reference":
-        return reference.ssim(pair.a, pair.b, data_range=peak, variant=variant, layout=pair.layout, order=order)
+        ends = (low, low + extent)
+        return reference.ssim(pair.a, pair.b, data_range=ends, variant=variant, layout=pair.layout, order=order)
     result = np.empty(pair.batch)
     shape = (result.size, *pair.image, 1) if pair.layout == "hw" else (result.size, *pair.image)
     a, b = pair.a.reshape(shape), pair.b.reshape(shape)
     which = list(VARIANTS).index(variant)
-    core.ssim(a, b, pair.layout == "chw", which, peak, order == "bgr", result.reshape(-1))
+    core.ssim(a, b, pair.layout == "chw", which, low, extent, order == "bgr", result.reshape(-1))
     return result
 
 
 def _given(call: Call, pairs: Sequence[_Pair], ragged: bool, results: Sequence[Array]) -> Any:
     """The results in the caller's kind, rounded once to the images' dtype where that is float32."""
-    dtype = np.dtype(np.float64)
-    if pairs and pairs[0].a.dtype == np.float32:
-        dtype = np.dtype(np.float32)
+    single = bool(pairs) and pairs[0].a.dtype == np.float32
     result = np.array([float(x) for x in results]) if ragged else results[0]
-    return call.give(np.asarray(result, dtype=dtype))
+    return call.give(np.asarray(result, dtype=np.float32 if single else np.float64))
 
 
 declare("mse", "cpu", "reference")

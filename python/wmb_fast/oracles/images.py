@@ -20,11 +20,11 @@ BYTES = 255
 def fidelity(case: Case) -> Outcome:
     """B3: scikit-image's PSNR and SSIM of RGB bytes, as R2M-Bench rounds them and before."""
     a, b = _pair(case)
-    outcome, options = Outcome(), {"data_range": BYTES, "layout": "hwc"}
+    outcome = Outcome()
     if case.raises is not None:
-        _refused(outcome, lambda: ssim(a, b, variant="uniform7", **options))
+        _refused(outcome, _similarity(a, b, BYTES, "uniform7"))
         return outcome
-    ratio, similarity = float(psnr(a, b, **options)), float(ssim(a, b, variant="uniform7", **options))
+    ratio, similarity = float(psnr(a, b, data_range=BYTES)), float(_similarity(a, b, BYTES, "uniform7")())
     expected, tolerance = case.expected, case.tolerance
     outcome.got = {"psnr_raw": ratio, "ssim_raw": similarity}
     outcome.close("psnr_raw", ratio, expected["psnr_raw"], rel=tolerance["psnr_raw"]["rel"])
@@ -32,9 +32,8 @@ def fidelity(case: Case) -> Outcome:
     outcome.close("psnr", round(ratio, 4), expected["psnr"], abs_=tolerance["psnr"]["abs"])
     outcome.close("ssim", round(similarity, 6), expected["ssim"], abs_=tolerance["ssim"]["abs"])
     # The map's first value inside the border is that of the first window, channel by channel.
-    corner = [
-        float(ssim(a[:7, :7, c, None], b[:7, :7, c, None], variant="uniform7", **options)) for c in range(a.shape[2])
-    ]
+    windows = [(a[:7, :7, c, None], b[:7, :7, c, None]) for c in range(a.shape[2])]
+    corner = [float(_similarity(*window, BYTES, "uniform7")()) for window in windows]
     outcome.close("ssim_map_corner", corner, expected["ssim_map_corner"], abs_=tolerance["ssim_raw"]["abs"])
     return outcome
 
