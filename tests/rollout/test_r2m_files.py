@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from wmb_fast._walls.errors import FileFormatError
+from wmb_fast.rollout.discover import find_rollouts
 from wmb_fast.rollout.r2m_files import read_pairs, read_results, write_pairs
 
 PAIRS = {"revisit": [[1, 40], [2, 39]], "baseline": [[3, 30]], "short": []}
@@ -52,3 +53,46 @@ def test_results_by_family_and_task(tmp_path: Path) -> None:
     (tmp_path / "geometric/m_DDDAAA_30s/shard_0/results.json").write_text("{}")
     with pytest.raises(FileFormatError, match=r"^read_results: a results file must hold per_video"):
         read_results(tmp_path)
+
+
+def tasks(folder: Path, *lines: str) -> Path:
+    for video in ("loop/a.mp4", "loop/b.mp4", "each/0/gen.mp4", "each/1/output.mp4", "each/1/other.mp4"):
+        (folder / video).parent.mkdir(parents=True, exist_ok=True)
+        (folder / video).touch()
+    (folder / "run.conf").write_text("\n".join(lines))
+    return folder / "run.conf"
+
+
+def test_tasks_of_the_published_evaluator(tmp_path: Path) -> None:
+    path = tasks(
+        tmp_path,
+        "# a comment",
+        "GPUS=0,1",
+        "TASK=sana_wm_revisit_loop_30s|loop|poses/loop.json",
+        'TASK="mine|each|poses/out.json"',
+    )
+    found = {rollout.id: rollout for rollout in find_rollouts(path)}
+    assert list(found) == ["mine/0", "mine/1", "sana_wm_revisit_loop_30s/a", "sana_wm_revisit_loop_30s/b"]
+    loop = found["sana_wm_revisit_loop_30s/a"]
+    assert (loop.model, loop.case, loop.plan, loop.poses) == ("sana_wm", "a", None, tmp_path / "poses/loop.json")
+    assert found["mine/1"].video_path == tmp_path / "each/1/output.mp4"
+    assert found["mine/1"].model == "mine"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("TASK=a|loop", "line 1 must be TASK=<name>|<folder of videos>|<pose JSON>, got 'TASK=a|loop'"),
+        ("TASK=a|nowhere|p.json", "line 1 must name a folder with videos, got nowhere"),
+        ("GPUS=0", "a configuration must hold a line TASK=<name>|<folder of videos>|<pose JSON>, got none"),
+    ],
+)
+def test_tasks_with_something_wrong(tmp_path: Path, line: str, said: str) -> None:
+    with pytest.raises(FileFormatError) as error:
+        find_rollouts(tasks(tmp_path, line))
+    assert str(error.value).startswith(f"find_rollouts: {said}")
+
+
+def test_numbers_that_are_not_finite_are_null(tmp_path: Path) -> None:
+    write_pairs(tmp_path / "a.json", PAIRS, {"stats": {"mean": float("nan"), "n": 3}})
+    assert read_pairs(tmp_path / "a.json")[1] == {"stats": {"mean": None, "n": 3}}

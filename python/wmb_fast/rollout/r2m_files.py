@@ -1,24 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""R2M-Bench's own files: the pairs of a video, and the results of its evaluator.
+"""R2M-Bench's own files: its tasks, the pairs of a video, and the results of its evaluator.
 
 Its pose JSON is read by :func:`.trajectory.read_trajectory` (format ``r2m``). Pairs lie in one file a video,
 ``<stem>_<first eight digits of the path's MD5>.json``: ``{revisit, baseline, short: [[a, b], ...], meta}``; results in
-``results/nmr/<family>/<task>/shard_<k>/results.json``.
+``results/nmr/<family>/<task>/shard_<k>/results.json``; tasks in a file ``*.conf``, a line
+``TASK=<name>|<folder of videos>|<pose JSON>`` each.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .._walls.errors import FileFormatError
+from .manifest import WHO, Entry
 from .tables import load, wrong
 
 KINDS = ("revisit", "baseline", "short")
+_TASK = "TASK=<name>|<folder of videos>|<pose JSON>"
+TRAJECTORIES = ("DDDAAA", "WSLRRLL", "revisit_loop")
 Pairs = Mapping[str, Sequence[Sequence[int]]]
 
 
@@ -42,13 +48,20 @@ def write_pairs(path: str | os.PathLike[str], pairs: Pairs, meta: Mapping[str, A
         meta: How they were drawn.
     """
     target = Path(path)
-    content = {kind: [[int(a), int(b)] for a, b in pairs[kind]] for kind in KINDS} | {"meta": dict(meta)}
+    content = {kind: [[int(a), int(b)] for a, b in pairs[kind]] for kind in KINDS} | {"meta": _strict(meta)}
     part = target.with_name(f".{target.name}.part")
     try:
         part.write_text(json.dumps(content, allow_nan=False) + "\n", encoding="utf-8")
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _strict(value: Any) -> Any:
+    """A value that JSON has: numbers that are not finite become null."""
+    if isinstance(value, Mapping):
+        return {str(key): _strict(item) for key, item in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_pairs(path: str | os.PathLike[str]) -> tuple[dict[str, list[tuple[int, int]]], dict[str, Any]]:
@@ -103,6 +116,59 @@ def read_results(folder: str | os.PathLike[str]) -> dict[str, dict[str, list[dic
             f"read_results: folder must hold <family>/<task>/shard_<k>/results.json, got none: {root}"
         )
     return found
+
+
+def read_tasks(path: Path) -> list[Entry]:
+    """The videos of the tasks in a configuration of the published evaluator; lines that are no tasks are left alone.
+
+    A task's videos are ``*.mp4``, ``*/gen.mp4`` and ``*/output.mp4`` of its folder; paths are relative to the file. Of
+    ``<model>_<trajectory>_30s`` the model is the first part, of another name all of it.
+
+    Raises:
+        FileFormatError: A task that is not three parts, a folder without videos, no task at all.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise wrong(WHO, path, "file", "be readable text", str(error).split(":")[0]) from error
+    found: list[Entry] = []
+    for number, line in enumerate(lines, start=1):
+        task = re.fullmatch(r"\s*TASK=(.*)", line)
+        if task is None:
+            continue
+        parts = [part.strip() for part in task[1].strip().strip("\"'").split("|")]
+        if len(parts) != 3 or not all(parts):
+            raise wrong(
+                WHO, path, f"line {number}", "be TASK=<name>|<folder of videos>|<pose JSON>", repr(line.strip())
+            )
+        found += _videos(path, number, *parts)
+    if not found:
+        raise wrong(WHO, path, "a configuration", f"hold a line {_TASK}", "none")
+    return found
+
+
+def _videos(path: Path, number: int, name: str, folder: str, poses: str) -> list[Entry]:
+    below = path.parent / folder
+    videos = [*sorted(below.glob("*.mp4")), *sorted([*below.glob("*/gen.mp4"), *below.glob("*/output.mp4")])]
+    if not videos:
+        raise wrong(WHO, path, f"line {number}", "name a folder with videos", folder)
+    named = re.fullmatch(rf"(.+)_({'|'.join(TRAJECTORIES)})_30s", name)
+    entries = []
+    for video in videos:
+        case = video.stem if video.parent == below else video.parent.name
+        entries.append(
+            Entry(
+                video=video,
+                model=named[1] if named else name,
+                case=case,
+                plan=None,
+                fps=None,
+                identity=f"{name}/{case}",
+                source=f"tasks {path.name}",
+                poses=path.parent / poses,
+            )
+        )
+    return entries
 
 
 def _in_order(path: Path) -> tuple[str, str, int, str]:

@@ -9,26 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..evidence.make import gather
 from ..evidence.store import Store, default_folder
 from ..protocols import r2m
-from ..protocols.r2m.view import NotThereError
-from ..protocols.r2m.view import Rollout as View
 from ..rollout.discover import find_rollouts
 from ..rollout.r2m_files import write_pairs
 from . import files
 
 StrPath = str | os.PathLike[str]
-
-
-class _Nothing:
-    """A protocol that needs no evidence: what is known of the file is enough."""
-
-    @staticmethod
-    def needs(evidence: Any, *, compat: bool = False) -> list[Any]:
-        return []
 
 
 def pairs(
@@ -39,7 +28,7 @@ def pairs(
     compat: bool = False,
     cache: StrPath | None = None,
 ) -> Mapping[str, str]:
-    """Writes ``<rollout id>.json`` for every rollout: ``{revisit, baseline, short, meta}``.
+    """Writes a file for every rollout, named after its id: ``{revisit, baseline, short, meta}``.
 
     Args:
         paths: As for :func:`wmb_fast.run.score`.
@@ -58,15 +47,11 @@ def pairs(
     store = Store(files.writable_folder("cache", Path(cache) if cache else default_folder()))
     told = {}
     for rollout in find_rollouts(paths, plan=plan):
-        evidence = gather(rollout, [_Nothing()], store=store)
-        try:
-            found = View(evidence, compat).pairs
-        except NotThereError as absent:
-            told[rollout.id] = absent.reason
+        evidence = gather(rollout, [], store=store)
+        found, told[rollout.id] = r2m.pairs_of(evidence, compat=compat)
+        if found is None:
             continue
-        path = target / f"{rollout.id}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
         meta = {**found.meta, "protocol": r2m.NAME, "compat": compat, "rollout": rollout.id}
+        path = target / f"{files.safe_name(rollout.id)}.json"
         write_pairs(path, {kind: some.tolist() for kind, some in found.kinds().items()}, meta)
-        told[rollout.id] = ""
     return told

@@ -14,6 +14,7 @@ from ..evidence import Evidence, Need
 from ..record import Score, Status
 from .constants import EPS, FAMILIES, KINDS, METRICS, PER_VIDEO_EPS, PLACE, Metric
 from .gain import Means, dynamic_range, family_means, memory_gain, nan_mean, pair_mean
+from .pairs import Pairs
 from .view import NotThereError, Rollout
 
 NAME = "r2m"
@@ -42,6 +43,14 @@ def needs(evidence: Evidence, *, compat: bool = False) -> list[Need]:
             if need not in wanted:
                 wanted.append(need)
     return wanted
+
+
+def pairs_of(evidence: Evidence, *, compat: bool = False) -> tuple[Pairs | None, str]:
+    """The pairs that a rollout is judged by, and an empty text; or ``None``, and why there are none."""
+    try:
+        return Rollout(evidence, compat).pairs, ""
+    except NotThereError as absent:
+        return None, absent.reason
 
 
 def _metrics(compat: bool) -> tuple[Metric, ...]:
