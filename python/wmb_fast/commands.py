@@ -94,6 +94,22 @@ def score(
     return DONE if outcome.complete else INCOMPLETE
 
 
+@app.command("pairs")
+def pairs_(
+    paths: Annotated[list[Path], typer.Argument(help="Videos, folders of videos or of frames, or manifests.")],
+    plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
+    out: Out = Path("pairs"),
+    compat: Annotated[bool, typer.Option("--compat", help="The published sampler, frame for frame.")] = False,
+    cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.  [default: ~/.cache/wmb-fast]")] = None,
+) -> int:
+    """Write the pairs of frames that R2M-Bench judges rollouts by, for metrics that are computed elsewhere."""
+    told = run.pairs(paths, out=out, plan=plan, compat=compat, cache=cache)
+    for rollout, reason in told.items():
+        print(f"{rollout}  {reason or 'written'}")
+    print(f"pairs  {out}")
+    return INCOMPLETE if any(told.values()) else DONE
+
+
 def _shard(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None

@@ -113,9 +113,8 @@ def test_a_pose_that_is_not_finite_is_in_no_pair_and_changes_no_tolerance() -> N
     broken = walk.copy()
     broken[[30, 31], :3, 3] = np.nan
     trajectory = r2m.trajectory_of(broken)
-    assert (
-        r2m.tolerances_of(trajectory).metres == r2m.tolerances_of(r2m.trajectory_of(walk)).metres == pytest.approx(0.4)
-    )
+    whole = r2m.tolerances_of(r2m.trajectory_of(walk)).metres
+    assert r2m.tolerances_of(trajectory).metres == whole == pytest.approx(0.4)
     assert r2m.tolerances_of(trajectory, compat=True).metres == 0.1
     kept = trajectory.where(trajectory.finite)
     found = r2m.sample_pairs(kept, 121)
@@ -174,10 +173,8 @@ def test_a_plan_comes_back_to_the_bit_and_goes_round_no_circle() -> None:
         found = r2m.sample_pairs(r2m.trajectory_of(walk), 641)
         assert not found.reason, name
         assert len(found.revisit)
-    once_round = Plan("round", (Step(Action.TURN_LEFT),))
-    assert r2m.sample_pairs(r2m.trajectory_of(r2m.poses_of_plan(once_round, 2000)), 2000).reason.startswith(
-        "no_revisit"
-    )
+    once_round = r2m.trajectory_of(r2m.poses_of_plan(Plan("round", (Step(Action.TURN_LEFT),)), 2000))
+    assert r2m.sample_pairs(once_round, 2000).reason.startswith("no_revisit")
 
 
 @pytest.mark.parametrize("name", ["W", "R", "WR", "SL"])

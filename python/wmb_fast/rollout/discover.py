@@ -17,10 +17,12 @@ from .opis_files import is_case_folder
 from .plan import Plan
 from .planfile import plan_of
 from .plans import PATTERNS, plan_from_filename
+from .r2m_files import read_tasks
 
 VIDEOS = (".mp4", ".webm", ".gif", ".mkv", ".mov", ".avi", ".m4v")
 POSES = (".commanded.json", ".commanded.npz")  # after the video's stem: the poses it was commanded to follow
-_MANIFESTS = (".json", ".yaml", ".yml", ".csv")
+TASKS = ".conf"  # R2M-Bench's tasks
+_MANIFESTS = (".json", ".yaml", ".yml", ".csv", TASKS)
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,12 @@ def find_rollouts(
     """Finds the rollouts below some paths.
 
     A path is a video file, a folder of videos (searched through and through), a folder of png or jpg frames, a manifest
-    (:mod:`.manifest`), or a flow cache of WorldMark's evaluator (``<model>__<image>_<action>.npz``), also in folders.
-    What a video was told to do comes, in this order, from ``plan``, from a manifest (the path itself, or a file named
-    ``manifest`` in a folder on the way), from a table ``annotations.json`` beside it, or from its name (WorldMark's and
-    WorldMemBench's layouts). Poses that it was commanded to follow come from a manifest, or from
-    ``<stem>.commanded.json`` or ``.npz`` beside it; they can stand in for a plan. A video in an OPIS case folder
-    (:mod:`.opis_files`) needs none; the folder names its case.
+    (:mod:`.manifest`), a configuration with R2M-Bench's tasks (``*.conf``), or a flow cache of WorldMark's evaluator
+    (``<model>__<image>_<action>.npz``), also in folders. What a video was told to do comes, in this order, from
+    ``plan``, from a manifest (the path itself, or a file named ``manifest`` in a folder on the way), from a table
+    ``annotations.json`` beside it, or from its name (WorldMark's and WorldMemBench's layouts). Poses that it was
+    commanded to follow come from a manifest or task, or from ``<stem>.commanded.json`` or ``.npz`` beside it; they can
+    stand in for a plan. A video in an OPIS case folder (:mod:`.opis_files`) needs none; the folder names its case.
 
     Args:
         paths: One or more.
@@ -120,7 +122,7 @@ def _below(path: Path) -> list[Rollout]:
             raise bad_value(WHO, "paths", "hold videos or folders of frames", f"none below {path}")
         return rollouts
     if path.suffix.lower() in _MANIFESTS:
-        entries = read_manifest(path)
+        entries = read_tasks(path) if path.suffix.lower() == TASKS else read_manifest(path)
         if not entries:
             raise bad_value(WHO, "paths", "list rollouts", f"an empty manifest {path}")
         return [_from_entry(entry, _whole(path).parent.parent) for entry in entries]

@@ -6,6 +6,7 @@ from .describe import version
 from .engine import Outcome, Progress, score
 from .exact import hand_in
 from .folder import boards, displayed, grouped, read_scorecards
+from .pair_files import pairs
 from .prompts import write_prompts
 from .sweep import HEADS as SWEEP_HEADS
 from .sweep import Sweep, sweep
@@ -21,6 +22,7 @@ __all__ = [
     "displayed",
     "grouped",
     "hand_in",
+    "pairs",
     "read_scorecards",
     "score",
     "sweep",

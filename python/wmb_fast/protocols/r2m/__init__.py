@@ -48,7 +48,7 @@ from .published import global_results, task_of, video_results, videos_of_results
 from .rank import Ranks, mean_ranks, rankings, raw_means
 from .report import COLUMNS, leaderboard, videos_of
 from .revisit import Revisits, Segment, Tolerances, detect_revisits, motion_segments, tolerances_of
-from .scoring import NAME, needs, score
+from .scoring import NAME, needs, pairs_of, score
 from .study import Correlation, Table, cluster_bootstrap, correlations, family_balanced, partial_spearman, table_of
 from .trajectory import Trajectory, static_tail, trajectory_of
 from .validation import Agreement, Ratings, family_validation, human_validation
@@ -105,6 +105,7 @@ __all__ = [
     "object_persistence",
     "overall",
     "pair_mean",
+    "pairs_of",
     "partial_spearman",
     "poses_of_plan",
     "quality_perturbation",

@@ -19,7 +19,7 @@ from .constants import EPS, METRICS, PLACE, TEMPLATES
 from .gain import Means, Summary, Video, family_means, nan_mean, summarise
 from .scoring import OVERALL, PUBLISHED_NAN
 
-_DIGITS = 3
+_DIGITS = 4
 _KINDS_OF_TRAJECTORY = tuple(TEMPLATES.values())
 
 

@@ -164,6 +164,7 @@ def detect_revisits(
 
     Example:
         >>> import numpy as np
+        >>> from wmb_fast.protocols.r2m import trajectory_of
         >>> poses = np.tile(np.eye(4), (41, 1, 1))
         >>> poses[:, 2, 3] = 0.05 * np.minimum(np.arange(41), 40 - np.arange(41))  # out and back
         >>> found = detect_revisits(trajectory_of(poses))

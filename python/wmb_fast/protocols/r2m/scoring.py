@@ -14,6 +14,7 @@ from ..evidence import Evidence, Need
 from ..record import Score, Status
 from .constants import EPS, FAMILIES, KINDS, METRICS, PER_VIDEO_EPS, PLACE, Metric
 from .gain import Means, dynamic_range, family_means, memory_gain, nan_mean, pair_mean
+from .pairs import Pairs
 from .view import NotThereError, Rollout
 
 NAME = "r2m"
@@ -42,6 +43,14 @@ def needs(evidence: Evidence, *, compat: bool = False) -> list[Need]:
             if need not in wanted:
                 wanted.append(need)
     return wanted
+
+
+def pairs_of(evidence: Evidence, *, compat: bool = False) -> tuple[Pairs | None, str]:
+    """The pairs that a rollout is judged by, and an empty text; or ``None``, and why there are none."""
+    try:
+        return Rollout(evidence, compat).pairs, ""
+    except NotThereError as absent:
+        return None, absent.reason
 
 
 def _metrics(compat: bool) -> tuple[Metric, ...]:
@@ -130,10 +139,10 @@ def _judged(
     """NMR from the means of the three kinds of pair."""
     if means.revisit is None or means.baseline is None or means.short is None:
         kind = next(kind for kind in KINDS if getattr(means, kind) is None)
-        why = rollout.pairs.meta["baseline_stats"].get("reason", "") if kind == "baseline" else ""
-        if len(rollout.pairs.kinds()[kind]):
-            why = "none of the pairs has a value"
-        return _Measure(None, Status.NOT_EVALUABLE, f"no_{kind}: {why or 'no pair'}", n_used, n_total, detail)
+        n = len(rollout.pairs.kinds()[kind])
+        drawn = rollout.pairs.meta["baseline_stats"].get("reason", "no pair could be drawn")
+        why = f"no_value: none of the {n} {kind} pairs has a value" if n else f"no_{kind}: {drawn}"
+        return _Measure(None, Status.NOT_EVALUABLE, why, n_used, n_total, detail)
     lower = metric.lower_is_better
     gain = memory_gain(means.revisit, means.baseline, lower_is_better=lower)
     span = dynamic_range(means.short, means.baseline, lower_is_better=lower)
