@@ -13,8 +13,6 @@ import pytest
 from wmb_fast.oracles import libs, libs_stats, opis, runner
 
 FILES = {**libs_stats.ADAPTERS, **opis.ADAPTERS}
-# Cases that no op decides: the protocol does.
-SKIPPED = {"C_opis/C3_visibility": 16}
 
 
 def statuses(oracles: Path, file: str) -> Counter[str]:
@@ -26,8 +24,7 @@ def statuses(oracles: Path, file: str) -> Counter[str]:
 def test_every_case_passes(oracles: Path, file: str) -> None:
     found = statuses(oracles, file)
     assert found["pass"] >= 10
-    assert found["fail"] == 0
-    assert found["skipped"] == SKIPPED.get(file, 0)
+    assert set(found) == {"pass"}
 
 
 @pytest.mark.parametrize(
@@ -35,10 +32,6 @@ def test_every_case_passes(oracles: Path, file: str) -> None:
     [
         (libs_stats, "assignment", {"maximize": True}, "F_libs/F3_hungarian"),
         (opis, "assignment", {"ties": "lowest"}, "C_opis/C2_hungarian"),
-        (opis, "visibility_op", {"occlusion": 0.96}, "C_opis/C3_visibility"),
-        (opis, "visibility_op", {"min_inside": 0.31}, "C_opis/C3_visibility"),
-        (opis, "visibility_op", {"min_coverage": 0.71}, "C_opis/C3_visibility"),
-        (opis, "visibility_op", {"min_area": 16}, "C_opis/C3_visibility"),
         (libs_stats, "spearman", {"nan_policy": "omit"}, "F_libs/F4_correlations"),
         (libs_stats, "bootstrap_ci", {"level": 0.9501}, "F_libs/F5_bootstrap"),
         (libs_stats, "bootstrap_ci", {"strata": None}, "F_libs/F5_bootstrap"),
