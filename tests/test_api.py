@@ -128,6 +128,7 @@ def test_returned_fields(record: type) -> None:
         name for name, member in vars(record).items() if isinstance(member, property)
     }
     assert set(RECORDS[record]) <= have
+    assert getattr(wmb, record.__name__) is record
     assert record.__dataclass_params__.frozen  # type: ignore[attr-defined]
     if "status" in RECORDS[record]:
         assert callable(record.reason)  # type: ignore[attr-defined]

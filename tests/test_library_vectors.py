@@ -24,8 +24,7 @@ def statuses(oracles: Path, file: str) -> Counter[str]:
 def test_every_case_passes(oracles: Path, file: str) -> None:
     found = statuses(oracles, file)
     assert found["pass"] >= 10
-    assert found["fail"] == 0
-    assert found["skipped"] == 0
+    assert set(found) == {"pass"}
 
 
 @pytest.mark.parametrize(

@@ -18,19 +18,19 @@ from ._walls.errors import (
     WmbError,
 )
 from ._walls.ext import get_num_threads, set_num_threads
-from .ops.align import align_trajectory, ape, ate, umeyama
+from .ops.align import Alignment, ErrorStats, Sim3, align_trajectory, ape, ate, umeyama
 from .ops.assign import Assignment, assign, assignment
 from .ops.associate import associate
 from .ops.bootstrap import Interval, bootstrap_ci
 from .ops.cosine import cosine_matrix, cosine_pairs
-from .ops.flow import flow_channels, parallax_split
+from .ops.flow import FlowChannels, Parallax, flow_channels, parallax_split
 from .ops.image import mse, psnr, ssim
 from .ops.mask import BoxMedians, box_medians, mask_iou
 from .ops.match import Matches, Nearest, mutual_matches, nearest
 from .ops.path import interpolate_positions, path_length
 from .ops.reproject import Projection, Reprojection, Splat, project, reproject_depth, splat_depth, unproject
 from .ops.reproject_pairs import DepthAgreement, ReprojectionError, depth_agreement, reprojection_error
-from .ops.rpe import orthogonality_deviation, rotation_angle_deg, rpe
+from .ops.rpe import PoseErrors, orthogonality_deviation, rotation_angle_deg, rpe
 from .ops.stats import (
     Agreement,
     Correlation,
@@ -49,6 +49,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Agreement",
+    "Alignment",
     "ArgumentError",
     "ArgumentTypeError",
     "Assignment",
@@ -56,16 +57,21 @@ __all__ = [
     "BoxMedians",
     "Correlation",
     "DepthAgreement",
+    "ErrorStats",
     "FileFormatError",
     "FisherMean",
+    "FlowChannels",
     "Interval",
     "Matches",
     "MissingExtraError",
     "Nearest",
+    "Parallax",
+    "PoseErrors",
     "Projection",
     "Reprojection",
     "ReprojectionError",
     "SampledVisibility",
+    "Sim3",
     "Splat",
     "ValueRangeWarning",
     "Visibility",

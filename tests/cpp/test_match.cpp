@@ -165,6 +165,21 @@ TEST(rows_match_their_nearest) {
   }
 }
 
+TEST(distances_whose_squares_are_zero) {
+  const std::vector<float> a = {2.2e-30f, 1, 4.9e-30f, 1}, b = {0, 1, 5e-30f, 1, 2e-30f, 1, 7, 1};
+  const std::vector<std::int64_t> spans = {0, 2, 0, 4};
+  for (double ratio : {0.0, 0.5})
+    CHECK(check::same_everywhere([&] {
+      std::vector<std::int64_t> index(2);
+      std::vector<float> score(2);
+      wmb::match(a.data(), b.data(), 2, spans.data(), 1, {Metric::l2, true, ratio}, index.data(),
+                 score.data());
+      CHECK(index[0] == 2 && index[1] == 1);
+      CHECK_NEAR(score[0] * 1e30, 0.2, 1e-5);
+      return check::Bytes().add(index).add(score);
+    }));
+}
+
 TEST(ragged_items_and_the_ratio_test) {
   const std::int64_t dim = 24;
   const std::vector<float> a = rows<float>(300, dim, 7), b = rows<float>(500, dim, 8);
