@@ -38,13 +38,18 @@ WMB_HD inline SsimRule ssim_rule(double n, double covariance_n, double data_rang
   return {n, n * n * (a * a), n * covariance_n * (b * b)};
 }
 
-// Real: double, or lanes of it.
+// The similarity is top / bottom. Real: double, or lanes of it.
 template <typename Real>
-WMB_HD inline Real ssim_of(Real sum_a, Real sum_b, Real squares, Real product, const SsimRule& rule) {
+struct SsimFraction {
+  Real top, bottom;
+};
+
+template <typename Real>
+WMB_HD inline SsimFraction<Real> ssim_of(const Real (&sums)[4], const SsimRule& rule) {
   const Real n(rule.n), c1(rule.c1), c2(rule.c2);
-  const Real means = sum_a * sum_b, mean_squares = sum_a * sum_a + sum_b * sum_b;
-  const Real covariance = n * product - means, variances = n * squares - mean_squares;
-  return ((means + means + c1) * (covariance + covariance + c2)) / ((mean_squares + c1) * (variances + c2));
+  const Real means = sums[0] * sums[1], mean_squares = sums[0] * sums[0] + sums[1] * sums[1];
+  const Real covariance = n * sums[3] - means, variances = n * sums[2] - mean_squares;
+  return {(means + means + c1) * (covariance + covariance + c2), (mean_squares + c1) * (variances + c2)};
 }
 
 // The pixel of n >= 1 that a border mirrored about the outermost pixel shows at i: 2 1 [0 1 2 3] 2 1.

@@ -26,7 +26,7 @@ struct Windows {
   std::size_t first_row, last_row, first_column, last_column;
 };
 
-constexpr std::size_t kBandRows = 64;  // the most rows of windows at once
+constexpr std::size_t kBandRows = 96;  // the most rows of windows at once
 
 // Room that the kernels below need, in doubles.
 constexpr std::size_t kSsimRoom = 32768;

@@ -82,12 +82,18 @@ inline Lanes one_sum(const double* middle, std::ptrdiff_t step) {
   return sum;
 }
 
-// A value held in a register: compilers would rather load twice.
-inline Lanes held_at(const double* from) {
-  Lanes value(load4(from));
+// Has a value in a register here and now: compilers would rather load it twice, or put off what makes it.
+inline void hold(Lanes& value) {
 #if defined(__AVX__) && defined(__GNUC__)
   asm("" : "+x"(value.v));
+#else
+  static_cast<void>(value);
 #endif
+}
+
+inline Lanes held_at(const double* from) {
+  Lanes value = at(from);
+  hold(value);
   return value;
 }
 
@@ -103,6 +109,7 @@ inline void two_sums(const double* middle, std::ptrdiff_t step, Lanes& first, La
     second = Window::add(d, left + further_right, second);
     left = further_left, right = further_right;
   }
+  hold(first), hold(second);
 }
 
 // A strip of windows, narrow enough that the rows one window covers stay in the first-level cache.
@@ -110,8 +117,7 @@ template <int Step>
 struct Strip {
   static constexpr std::size_t kSamples = 64, kPixels = kSamples / Step;
   static constexpr std::size_t kWide = kSamples + 2 * kGaussianRadius * Step;
-  static constexpr std::size_t kRow =
-      4 * kSamples + kLanes;  // odd, so that rows share the cache's sets evenly
+  static constexpr std::size_t kRow = 4 * kSamples + kLanes;  // not a power of two: all the cache's sets
   static_assert(4 * kWide + (kBandRows + 2 * kGaussianRadius + 1) * kRow <= kSsimRoom);
 };
 
@@ -194,10 +200,10 @@ double separable(const ImagePair<T>& pair, const Windows& windows, const SsimRul
         for (std::size_t m = 0; m < 4; ++m)
           two_sums<Window>(middle + m * S::kSamples + k, S::kRow, here[m], below[m]);
         Scales<T>::undo(here);
-        add_similarity(here, rule, n_samples - k, total);
-        if (r + 1 == n_rows) continue;
         Scales<T>::undo(below);
-        add_similarity(below, rule, n_samples - k, total);
+        const Fraction nothing{Lanes(0.0), Lanes(1.0)};
+        const Lanes both = sum_of(ssim_of(here, rule), r + 1 < n_rows ? ssim_of(below, rule) : nothing);
+        total = total + first_of(both, n_samples - k);
       }
     }
   }

@@ -33,14 +33,17 @@ Difference byte_difference(const Byte* a, const Byte* b, std::size_t n) {
   return {static_cast<double>(total), 0, 0};
 }
 
-// Adds the similarity of up to four windows. Lanes beyond them hold anything.
-inline void add_similarity(const Lanes (&sums)[4], const SsimRule& rule, std::size_t n_left, Lanes& total) {
-  const Lanes value = ssim_of(sums[0], sums[1], sums[2], sums[3], rule);
-  if (n_left >= kLanes) {
-    total = total + value;
-  } else {
-    for (std::size_t lane = 0; lane < n_left; ++lane) total.v[lane] += value.v[lane];
-  }
+using Fraction = SsimFraction<Lanes>;
+
+// The first n_left of four values; zero for lanes beyond them, which may hold anything.
+inline Lanes first_of(Lanes values, std::size_t n_left) {
+  const long long n = static_cast<long long>(n_left);
+  return select(Mask{0, 1, 2, 3} < Mask{n, n, n, n}, values, Lanes(0.0));
+}
+
+// The sum of two fractions, with one division.
+inline Lanes sum_of(const Fraction& x, const Fraction& y) {
+  return (x.top * y.bottom + y.top * x.bottom) / (x.bottom * y.bottom);
 }
 
 // n pixels of a row from `first` on, which may lie beyond its ends.
@@ -65,22 +68,24 @@ inline void for_pixels(const Stretch& s, Run run) {
   for (; k < s.n; ++k) mirror();
 }
 
-// The Gaussian's weights times 2^31, which they add up to exactly, are kHigh times 2^15 plus kLow,
-// within 1.3e-9. Sums of 16-bit numbers with either fit 32 bits; a row's are kept in units of 2^-16, so that
-// a flat row stays exact.
-constexpr std::int16_t kHigh[kGaussianRadius + 1] = {17433, 13960, 7167, 2359, 498, 67};
-constexpr std::int16_t kLow[kGaussianRadius + 1] = {11288, -15371, 2036, 11357, -255, 12973};
+// Weights of the sums of two neighbours, and of twice the middle value: times 2^32 they are kHigh times 2^15
+// plus kLow, within 8e-11 of the Gaussian, and add up to a half exactly, so that a flat row stays exact. Sums
+// of 16-bit numbers with either fit 32 bits, where those with kHigh may wrap round on the way. A row's sums
+// are rounded to units of 2^-17. What comes of that is at most 8e-7 of a similarity: 2^-17 of 2 cov + C2 and
+// of va + vb + C2, and 2^-25 of each mean against at most 4 * 128, over the least denominator, 58.5.
+constexpr std::int16_t kHigh[kGaussianRadius + 1] = {17433, 27919, 14334, 4719, 996, 135};
+constexpr std::int16_t kLow[kGaussianRadius + 1] = {11285, 2026, 4073, -10053, -510, -6821};
 constexpr int kLowBits = 15;
 
 // With u = a - 128 and v = b - 128 the numbers 128 u, 128 v, (u (u + 1) + v (v + 1)) / 2 and u v - 64, of
 // which any two add up to 16 bits.
 inline void undo_byte_scales(Lanes (&sums)[4]) {
-  const Lanes mean(0x1p-23), half(0x1p-15), product(0x1p-16), middle(128.0);
+  const Lanes mean(0x1p-24), squares(0x1p-16), product(0x1p-17), middle(128.0);
   sums[0] = fused(sums[0], mean, middle);
   sums[1] = fused(sums[1], mean, middle);
   const Lanes both = sums[0] + sums[1];
   // a^2 + b^2 = u (u + 1) + v (v + 1) + 255 (a + b) - 2 * 128^2 + 256, a b = u v + 128 (a + b) - 128^2.
-  sums[2] = fused(sums[2], half, fused(both, Lanes(255.0), Lanes(256.0 - 2 * 16384.0)));
+  sums[2] = fused(sums[2], squares, fused(both, Lanes(255.0), Lanes(256.0 - 2 * 16384.0)));
   sums[3] = fused(sums[3], product, fused(both, middle, Lanes(64.0 - 16384.0)));
 }
 
@@ -127,7 +132,7 @@ inline void store_wide(double* to, __m128i v) { _mm256_storeu_pd(to, _mm256_cvte
 
 // Weighted sums of sixteen values and their neighbours `step` apart.
 inline void byte_sums(const std::int16_t* middle, std::ptrdiff_t step, double* to) {
-  __m256i value[kGaussianRadius + 1] = {sixteen(middle)};
+  __m256i value[kGaussianRadius + 1] = {_mm256_add_epi16(sixteen(middle), sixteen(middle))};
   for (int d = 1; d <= kGaussianRadius; ++d)
     value[d] = _mm256_add_epi16(sixteen(middle - d * step), sixteen(middle + d * step));
   __m256i pairs[2][3];
@@ -156,14 +161,15 @@ inline void block_numbers(const Byte* a, const Byte* b, std::int16_t* out, std::
 }
 
 inline void byte_sums(const std::int16_t* middle, std::ptrdiff_t step, double* to) {
-  for (std::size_t k = 0; k < kBlock; ++k) {
-    std::int32_t high = kHigh[0] * middle[k], low = kLow[0] * middle[k] + (1 << (kLowBits - 1));
-    for (int d = 1; d <= kGaussianRadius; ++d) {
+  for (std::ptrdiff_t k = 0; k < static_cast<std::ptrdiff_t>(kBlock); ++k) {
+    std::uint32_t high = 0;
+    std::int32_t low = 1 << (kLowBits - 1);
+    for (std::ptrdiff_t d = 0; d <= kGaussianRadius; ++d) {
       const std::int32_t value = middle[k - d * step] + middle[k + d * step];
-      high += kHigh[d] * value;
+      high += static_cast<std::uint32_t>(kHigh[d] * value);
       low += kLow[d] * value;
     }
-    to[k] = static_cast<double>(high + (low >> kLowBits));
+    to[k] = static_cast<std::int32_t>(high + static_cast<std::uint32_t>(low >> kLowBits));
   }
 }
 
@@ -266,7 +272,8 @@ double byte_uniform(const ImagePair<Byte>& pair, const Windows& windows, const S
       for (std::size_t k = 0; k < n; k += kLanes) {
         Lanes four[4];
         for (std::size_t m = 0; m < 4; ++m) four[m] = whole4(sums + m * Columns::kWide + k);
-        add_similarity(four, rule, n - k, total);
+        const Fraction similarity = ssim_of(four, rule);
+        total = total + first_of(similarity.top / similarity.bottom, n - k);
       }
     }
   }
