@@ -16,10 +16,10 @@ import numpy as np
 
 from ._walls.errors import WmbError
 from ._walls.ext import core, cuda_status, get_num_threads
+from ._walls.places import home_folder
 from .estimators.catalogue import CATALOGUE
 from .estimators.home import ModelHome
 from .estimators.providers import providers, version_in_use
-from .evidence.store import default_folder
 from .run import version
 from .run.files import writable_folder
 
@@ -63,7 +63,7 @@ def findings(cache: Path | None = None) -> list[Finding]:
         *(_package(name, module, extra) for name, (module, extra) in OPTIONAL.items()),
         _onnxruntime(),
         *_models(),
-        _cache(cache or default_folder()),
+        _cache(cache or home_folder()),
     ]
 
 

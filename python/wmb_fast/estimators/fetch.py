@@ -21,8 +21,8 @@ from pathlib import Path
 from shutil import which
 from typing import Any
 
+from .._walls import drafts
 from .._walls.errors import BackendError, FileFormatError
-from .._walls.files import write_whole
 from .catalogue import Archive, Model
 from .convert.checkpoint import read_checkpoint
 from .home import OFFLINE, Installed, ModelHome
@@ -103,7 +103,7 @@ def _archive(archive: Archive, home: ModelHome, say: Say) -> Path:
             found = hashlib.sha256(content).hexdigest()
             if found != archive.sha256:
                 raise FileFormatError(f"models: {archive} must have the hash {archive.sha256[:16]}, got {found[:16]}")
-            write_whole(kept, content)
+            drafts.write(kept, content)
     except OSError as error:
         raise home.unwritable(error) from error
     return kept

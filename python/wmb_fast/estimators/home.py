@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._walls import drafts
 from .._walls.errors import ArgumentError, FileFormatError, bad_value
-from .._walls.files import home_folder, write_whole
+from .._walls.places import home_folder
 from .catalogue import CATALOGUE, Model, model_of
 from .session import CPU, Session
 
@@ -70,8 +71,8 @@ class ModelHome:
             blob = self._blob(sha256)
             blob.parent.mkdir(parents=True, exist_ok=True)
             if not blob.exists() or hashlib.sha256(blob.read_bytes()).hexdigest() != sha256:
-                write_whole(blob, content, mode=0o444)
-            write_whole(self._entry(model.id), json.dumps(said, indent=1, sort_keys=True).encode())
+                drafts.write(blob, content, mode=0o444)
+            drafts.write(self._entry(model.id), json.dumps(said, indent=1, sort_keys=True).encode())
         except OSError as error:
             raise self.unwritable(error) from error
         return Installed(model.id, sha256, blob, said)
@@ -128,6 +129,8 @@ class ModelHome:
             raise self.unwritable(error) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
+            for place in (self.folder, self.folder / "blobs", self.folder / "downloads"):
+                drafts.sweep(place)
             yield
         finally:
             file.close()

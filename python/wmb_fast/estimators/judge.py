@@ -27,9 +27,10 @@ from typing import Any
 
 import numpy as np
 
+from .._walls import drafts
 from .._walls.checks import integer, real
 from .._walls.errors import BackendError, FileFormatError, bad_value
-from .._walls.files import home_folder, write_whole
+from .._walls.places import home_folder
 from .home import OFFLINE
 from .registry import Frame
 
@@ -161,7 +162,7 @@ class Judge:
     def _write(self, path: Path, content: Mapping[str, Any]) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, json.dumps(content, indent=1, ensure_ascii=False).encode())
+            drafts.write(path, json.dumps(content, indent=1, ensure_ascii=False).encode())
         except OSError as error:
             raise bad_value("judge", "folder", "be a folder that can be written", f"{path.parent} ({error})") from error
 

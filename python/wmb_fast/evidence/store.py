@@ -9,7 +9,6 @@ nothing half-written, and a reader sees a whole entry or none.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
@@ -23,20 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from .._walls import drafts
 from .._walls.errors import bad_value
 
-HOME = "WMB_FAST_HOME"
 _ENTRY = "entry.json"
 _FORMAT = 1
 Values = Mapping[str, Any]
-
-
-def default_folder() -> Path:
-    """``$WMB_FAST_HOME``; where that is not set, ``wmb-fast`` in the user's cache folder."""
-    home = os.environ.get(HOME)
-    if home:
-        return Path(home)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wmb-fast"
 
 
 @dataclass(frozen=True)
@@ -99,6 +90,8 @@ class Store:
             (self.folder / "evidence").mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder / "evidence"):
                 pass
+            for shelf in (self.folder / "evidence").iterdir():
+                drafts.sweep(shelf)
         except OSError as error:
             raise bad_value("Store", "folder", "be a folder that can be written", _why(self.folder, error)) from error
 
@@ -135,7 +128,7 @@ class Store:
         path = self.path(key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write_whole(path, _encoded(key, values))
+            drafts.write(path, _encoded(key, values))
         except OSError as error:
             raise bad_value("Store", "folder", "be a folder that can be written", _why(path.parent, error)) from error
 
@@ -208,17 +201,3 @@ def _decoded(content: bytes, key: Key) -> dict[str, Any]:
         raise _DamagedError("its checksum does not fit")
     plain = {name: tuple(value) if isinstance(value, list) else value for name, value in entry["plain"].items()}
     return {**plain, **arrays}
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
-        raise

@@ -5,14 +5,15 @@ from .align import Alignment, ErrorStats, Sim3, align_trajectory, ape, associate
 from .assign import assign, assignment
 from .cosine import cosine_matrix, cosine_pairs
 from .flow import flow_channels, parallax_split
-from .mask import mask_iou
+from .image import mse, psnr, ssim
+from .mask import box_medians, mask_iou
 from .match import mutual_matches, nearest
 from .path import interpolate_positions, path_length
 from .reproject import project, reproject_depth, splat_depth, unproject
 from .reproject_pairs import depth_agreement, reprojection_error
 from .rpe import PoseErrors, deviation, rotation_angle_deg, rpe
 from .stats import bootstrap_ci, fisher_mean, pairwise_agreement, pearson, spearman
-from .visibility import visibility
+from .visibility import sampled_visibility, visibility
 
 __all__ = [
     "Alignment",
@@ -26,6 +27,7 @@ __all__ = [
     "associate",
     "ate",
     "bootstrap_ci",
+    "box_medians",
     "cosine_matrix",
     "cosine_pairs",
     "depth_agreement",
@@ -34,6 +36,7 @@ __all__ = [
     "flow_channels",
     "interpolate_positions",
     "mask_iou",
+    "mse",
     "mutual_matches",
     "nearest",
     "pairwise_agreement",
@@ -41,12 +44,15 @@ __all__ = [
     "path_length",
     "pearson",
     "project",
+    "psnr",
     "reproject_depth",
     "reprojection_error",
     "rotation_angle_deg",
     "rpe",
+    "sampled_visibility",
     "spearman",
     "splat_depth",
+    "ssim",
     "umeyama",
     "unproject",
     "visibility",

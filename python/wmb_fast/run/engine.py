@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from .. import board
+from .._walls import drafts
 from .._walls.checks import integer
 from .._walls.errors import bad_value
 from .._walls.ext import get_num_threads
+from .._walls.places import home_folder
 from ..estimators import choice
-from ..evidence.store import Store, default_folder
+from ..evidence.store import Store
 from ..protocols.record import Score, Status
 from ..rollout.discover import Rollout, find_rollouts
 from . import curves, describe, files, folder, known, local, sources, task
@@ -114,10 +116,10 @@ def score(
     options = task.Options(known.protocols(protocols), compat, require_official, tools)
     jobs = get_num_threads() if jobs is None else integer("score", "jobs", jobs, at_least=1)
     rollouts = _shard(find_rollouts(paths, plan=plan), shard)
-    target = files.writable_folder("out", Path(out))
-    store = Store(files.writable_folder("cache", Path(cache) if cache else default_folder()))
+    target = files.writable_folder("out", out)
+    store = Store(files.writable_folder("cache", home_folder() if cache is None else cache))
     for place in (target, files.writable_folder("out", target / "parts"), target / "curves"):
-        files.sweep(place)
+        drafts.sweep(place)
     done: list[task.Done] = []
     watch(Progress("", "begun", (), 0, len(rollouts)))
 
