@@ -12,7 +12,7 @@ import pytest
 from evidence.clips import N, asks, rollout
 
 import wmb_fast as wmb
-from wmb_fast.estimators import appearance
+from wmb_fast.estimators import fidelity
 from wmb_fast.evidence import make
 from wmb_fast.evidence.make import gather
 from wmb_fast.evidence.store import Store
@@ -23,7 +23,7 @@ from wmb_fast.rollout.video import open_video
 
 def fed(frames: np.ndarray, pairs: list[tuple[int, int]]) -> tuple[dict[str, Any], int]:
     """What the estimator says of some frames, and the most frames that it held at once."""
-    consumer = appearance.start(appearance.settings(None), pairs)
+    consumer = fidelity.start(fidelity.settings(None), pairs)
     most = 0
     for index, frame in enumerate(frames):
         consumer.feed(index, frame)
@@ -51,29 +51,29 @@ def test_frames_smaller_than_the_window_have_no_ssim() -> None:
 
 def test_pairs_of_all_needs_are_made_together_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clip, store = rollout(tmp_path), Store(tmp_path / "cache")
-    first, second = Need("appearance", pairs=((0, 2), (1, 3))), Need("appearance", pairs=((1, 3), (2, N + 5)))
+    first, second = Need("fidelity", pairs=((0, 2), (1, 3))), Need("fidelity", pairs=((1, 3), (2, N + 5)))
     evidence = gather(clip, [asks(first), asks(second)], store=store)
-    values = evidence.channels["appearance"].values
+    values = evidence.channels["fidelity"].values
     assert values["pairs"].tolist() == [[0, 2], [1, 3]]  # the video ends before the last pair
     frames = np.stack(list(open_video(clip.video_path).frames()))
     assert values["psnr"].tolist() == [wmb.psnr(frames[u], frames[v], data_range=255) for u, v in ((0, 2), (1, 3))]
-    assert evidence.channels["appearance"].maker.tier == "official"
+    assert evidence.channels["fidelity"].maker.tier == "official"
 
     def refuse(*_: Any) -> Any:
         raise AssertionError("made again")
 
-    monkeypatch.setattr(make.BUILTIN["appearance"].__class__, "start", refuse)
+    monkeypatch.setattr(make.BUILTIN["fidelity"].__class__, "start", refuse)
     again = gather(clip, [asks(first, second)], store=store)
-    assert again.channels["appearance"].values["ssim"].tolist() == values["ssim"].tolist()
-    other = gather(clip, [asks(Need("appearance", pairs=((0, 1),)))], store=store)
-    assert other.missing["appearance"] == "estimator error: AssertionError: made again"
+    assert again.channels["fidelity"].values["ssim"].tolist() == values["ssim"].tolist()
+    other = gather(clip, [asks(Need("fidelity", pairs=((0, 1),)))], store=store)
+    assert other.missing["fidelity"] == "estimator error: AssertionError: made again"
 
 
 HANDED_IN = {
     "dino": {"frames": np.arange(3), "features": np.eye(3)},
     "lpips": {"pairs": np.array([[0, 1]]), "lpips": np.array([0.5])},
     "states": {"pairs": np.array([[0, 1], [1, 2]]), "state_score": np.array([4, -1])},
-    "persistence": {"pairs": np.array([[0, 1]]), "appearance": np.array([0.5]), "semantic": np.array([0.25])},
+    "persistence": {"pairs": np.array([[0, 1]]), "fidelity": np.array([0.5]), "semantic": np.array([0.25])},
     "matches": {"pairs": np.array([[0, 1]]), "n_matches": np.array([5]), "n_a": np.array([9]), "n_b": np.array([8])},
 }
 

@@ -55,7 +55,7 @@ def whole(n: int = 241) -> dict[str, Any]:
     judged = np.round(1 + 4 * np.clip(alike, 0, 1), 1)
     return {
         **{role: seen(n) for role in ("dino", "boq", "mvpr")},
-        "appearance": channel("appearance", "official", pairs=pairs, psnr=20 + 10 * alike, ssim=alike),
+        "fidelity": channel("fidelity", "official", pairs=pairs, psnr=20 + 10 * alike, ssim=alike),
         "lpips": channel("lpips", pairs=pairs, lpips=1 - alike),
         "matches": channel(
             "matches",
@@ -184,7 +184,7 @@ def test_a_pose_file_that_cannot_be_used_is_not_passed_over() -> None:
 def test_needs_are_of_the_pairs_alone() -> None:
     needs = r2m.needs(evidence())
     pairs = r2m.sample_pairs(r2m.trajectory_of(r2m.poses_of_plan(THERE_AND_BACK, 241)), 241).unique()
-    assert Need("appearance", pairs=pairs) in needs
+    assert Need("fidelity", pairs=pairs) in needs
     frames = tuple(sorted({frame for pair in pairs for frame in pair}))
     assert Need("dino", frames) in needs
     assert Need("features", frames) in needs
@@ -208,10 +208,10 @@ def test_compat_rounds_as_published() -> None:
 
 def test_infinities_under_compat_and_by_default() -> None:
     pairs = np.array(r2m.needs(evidence())[0].pairs)
-    values = channel("appearance", "official", pairs=pairs, psnr=np.full(len(pairs), np.inf), ssim=np.ones(len(pairs)))
-    record = of(r2m.score(evidence(appearance=values), compat=True), "psnr")
+    values = channel("fidelity", "official", pairs=pairs, psnr=np.full(len(pairs), np.inf), ssim=np.ones(len(pairs)))
+    record = of(r2m.score(evidence(fidelity=values), compat=True), "psnr")
     assert (record.value, record.detail["published_nan"]) == (None, True)
-    default = of(r2m.score(evidence(appearance=values)), "psnr")
+    default = of(r2m.score(evidence(fidelity=values)), "psnr")
     assert default.reason.startswith("no_dynamic_range")
     assert default.detail["revisit"] == 100.0
     assert default.detail["revisit_identical"] == default.detail["pairs"]["revisit"]
@@ -282,7 +282,7 @@ def test_poses_and_the_plan_of_the_same_motion_agree() -> None:
 def test_a_kind_of_pair_without_any_value() -> None:
     pairs = r2m.sample_pairs(r2m.trajectory_of(r2m.poses_of_plan(THERE_AND_BACK, 241)), 241)
     judged = channel("states", pairs=pairs.revisit, state_score=np.full(len(pairs.revisit), 4.0))
-    record = of(r2m.score(evidence(judge=judged)), "state_score")
+    record = of(r2m.score(evidence(states=judged)), "state_score")
     assert record.status is Status.NOT_EVALUABLE
     assert record.reason == f"no_value: none of the {len(pairs.baseline)} baseline pairs has a value"
     assert record.detail["revisit"] == 4.0

@@ -145,12 +145,12 @@ BUILTIN = {
         Estimator("cuts", "motion-compensated-cuts", "builtin", "Apache-2.0", by_frame=False, module="cuts"),
         Estimator("features", "colour-texture-place", "builtin", "Apache-2.0", by_frame=True, module="descriptor"),
         Estimator(
-            "appearance",
+            "fidelity",
             "psnr-ssim-uniform7",
             "official",
             "Apache-2.0",
             by_frame=False,
-            module="appearance",
+            module="fidelity",
             by_pair=True,
         ),
     )

@@ -38,7 +38,7 @@ def _column(name: str, metric: str, *, higher_is_better: bool = True, compat: bo
         placed = "subcategory" in score.part and "domain" in score.part
         return score.value if placed and about(score) else None
 
-    return Column(name, (Term(pick),), lambda means: means[0], higher_is_better, about, _levels, compat)
+    return Column(name, (Term(pick),), lambda means: means[0], higher_is_better, about, levels=_levels, compat=compat)
 
 
 COLUMNS: tuple[Column, ...] = (

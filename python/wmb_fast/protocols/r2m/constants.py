@@ -40,8 +40,8 @@ class Metric:
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("psnr", "appearance", "PSNR", "appearance", "psnr", digits=4),
-        Metric("ssim", "appearance", "SSIM", "appearance", "ssim", digits=6),
+        Metric("psnr", "appearance", "PSNR", "fidelity", "psnr", digits=4),
+        Metric("ssim", "appearance", "SSIM", "fidelity", "ssim", digits=6),
         Metric("lpips", "appearance", "LPIPS", "lpips", "lpips", digits=6, lower_is_better=True),
         Metric("dino_similarity", "scene_identity", "DINO", "dino", "features"),
         Metric("boq_similarity", "scene_identity", "BoQ", "boq", "features"),

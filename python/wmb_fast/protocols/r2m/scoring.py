@@ -87,7 +87,7 @@ def score(evidence: Evidence | Sequence[Evidence], *, compat: bool = False) -> l
         >>> record.status.value, record.part["template"], record.detail["revisit"] > record.detail["baseline"]
         ('ok', 'out_and_back', True)
         >>> records["psnr"].reason
-        'appearance: not in the evidence'
+        'fidelity: not in the evidence'
     """
     rollouts = [Rollout(item, compat) for item in ([evidence] if isinstance(evidence, Evidence) else evidence)]
     return [record for rollout in rollouts for record in _records(rollout)]

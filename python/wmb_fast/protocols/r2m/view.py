@@ -123,7 +123,7 @@ class Rollout:
             if name is None:
                 raise _lacks(metric, metric.value, channel)
             return cosine_similarity(channel[name], channel["frames"], pairs)
-        if metric.channel == "appearance" and "pictures" in channel:
+        if metric.channel == "fidelity" and "pictures" in channel:
             both = appearance(channel["pictures"], channel["frames"], pairs)
             return both[0] if metric.name == "psnr" else both[1]
         return _looked_up(channel["pairs"], _pair_values(metric, channel), pairs)
