@@ -10,6 +10,7 @@ import pytest
 
 from wmb_fast._walls.errors import ArgumentError, BackendError
 from wmb_fast.estimators import choice, home, registry
+from wmb_fast.estimators.catalogue import CATALOGUE
 from wmb_fast.estimators.choice import chosen, spelt
 from wmb_fast.estimators.home import AbsentModelError
 from wmb_fast.estimators.registry import BUILTIN, PACKAGED
@@ -40,6 +41,8 @@ def test_a_tier_and_single_roles(all_here: None) -> None:
     packaged = chosen("packaged")
     assert packaged == {**BUILTIN, **PACKAGED}
     assert packaged["flow"].tier == "builtin"  # no packaged network makes it
+    assert "poses" not in packaged  # made on request alone
+    assert chosen("poses=sift-essential")["poses"].tier == "builtin"
     one = chosen("cuts=transnetv2")
     assert (one["cuts"].id, one["features"].id) == ("transnetv2", BUILTIN["features"].id)
     back = chosen(f"packaged, features={BUILTIN['features'].id}")
@@ -98,6 +101,8 @@ def test_every_entry_says_what_it_is(tier: str) -> None:
         assert entry.role == role
         assert entry.licence
         assert (entry.tier == "packaged") == bool(entry.networks)
+        assert set(entry.networks) <= set(CATALOGUE)
+        assert all(CATALOGUE[name].role == role for name in entry.networks)
         assert isinstance(entry.settings(None), dict)
 
 

@@ -110,3 +110,50 @@ def test_features_of_one_scene_are_closer_than_those_of_two(shared: Path) -> Non
     assert cosines[:2, 2:].max() < 0.7
     again = np.stack([features.mean(frame) for clip in clips for _, frame in clip.some([0, 4])])
     assert again.tobytes() == rows.tobytes()
+
+
+def test_pairs_of_one_scene_share_more_features_than_pairs_of_two(shared: Path) -> None:
+    from wmb_fast.estimators import pairs_xfeat
+
+    network("xfeat")
+    clips = [open_video(shared / f"data/rollouts/worldmark/{name}.mp4") for name in ("m1_good", "m6_good")]
+    frames = [frame for clip in clips for _, frame in clip.some([0, 8])]
+    consumer = pairs_xfeat.start(pairs_xfeat.settings(None), [(0, 1), (2, 3), (0, 2), (3, 3)])
+    for index, frame in enumerate(frames):
+        consumer.feed(index, frame)
+    found = consumer.finish()
+    assert found["pairs"].tolist() == [[0, 1], [2, 3], [0, 2], [3, 3]]
+    same, different = found["n_matches"][:2], found["n_matches"][2]
+    assert same.min() > 10 * max(different, 1)
+    assert (found["n_inliers"][:2] > 0.8 * same).all()
+    assert found["n_matches"][3] == found["n_a"][3] == found["n_b"][3]
+
+
+def test_the_parts_have_the_roles_they_are_said_to_have() -> None:
+    from wmb_fast.estimators import (
+        cuts_transnet,
+        face_embedder,
+        faces,
+        features_lite0,
+        flow_dis,
+        judge,
+        match_xfeat,
+        quality_exposure,
+        roles,
+    )
+
+    parts = {
+        "Flow": [flow_dis.Search],
+        "Cuts": [cuts_transnet.CutsByNetwork],
+        "Features": [features_lite0.PooledFeatures],
+        "Matcher": [match_xfeat.XFeat],
+        "FaceDetector": [faces.FaceDetector],
+        "FaceEmbedder": [face_embedder.Aligned, face_embedder.Loose, face_embedder.ArcFace],
+        "Quality": [quality_exposure.Exposure],
+        "Judge": [judge.Judge],
+    }
+    for role, classes in parts.items():
+        methods = [name for name in vars(getattr(roles, role)) if not name.startswith("_")]
+        assert methods
+        for one in classes:
+            assert all(callable(getattr(one, method)) for method in methods), (role, one)

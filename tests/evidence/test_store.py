@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from wmb_fast._walls.errors import ArgumentError
+from wmb_fast._walls.places import home_folder
 from wmb_fast.evidence import store as store_module
-from wmb_fast.evidence.store import Key, Store, default_folder
+from wmb_fast.evidence.store import Key, Store
 
 KEY = Key("ab" * 32, "pyav 1", "flow", "0123456789abcdef", (1, 5))
 VALUES = {
@@ -175,17 +176,18 @@ def test_a_disk_that_fills_up_is_one_sentence(tmp_path: Path, monkeypatch: pytes
 
 def test_where_it_is_by_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WMB_FAST_HOME", str(tmp_path))
-    assert default_folder() == tmp_path
+    assert home_folder() == tmp_path
     monkeypatch.delenv("WMB_FAST_HOME")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_folder() == tmp_path / "wmb-fast"
+    assert home_folder() == tmp_path / "wmb-fast"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert default_folder() == tmp_path / ".cache" / "wmb-fast"
+    assert home_folder() == tmp_path / ".cache" / "wmb-fast"
 
 
 WRITER = """
 import sys, numpy as np
+from wmb_fast._walls.places import home_folder
 from wmb_fast.evidence.store import Key, Store
 store, n = Store(sys.argv[1]), 0
 for i in range(150):

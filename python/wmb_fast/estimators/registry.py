@@ -170,9 +170,18 @@ ON_REQUEST = {
 PACKAGED = {
     entry.role: entry
     for entry in (
-        Estimator("cuts", "transnetv2", "packaged", "MIT", False, "cuts_transnet", ("transnetv2",)),
+        Estimator("cuts", "transnetv2", "packaged", "MIT", False, "cuts_transnet", networks=("transnetv2",)),
         Estimator(
-            "features", "efficientnet-lite0", "packaged", "Apache-2.0", True, "features_lite0", ("efficientnet-lite0",)
+            "features",
+            "efficientnet-lite0",
+            "packaged",
+            "Apache-2.0",
+            True,
+            "features_lite0",
+            networks=("efficientnet-lite0",),
+        ),
+        Estimator(
+            "matches", "xfeat", "packaged", "Apache-2.0", False, "pairs_xfeat", by_pair=True, networks=("xfeat",)
         ),
     )
 }
