@@ -111,8 +111,7 @@ CALLS: dict[str, Call] = {
     ),
 }  # fmt: skip
 IMAGES = {"a": np.abs(random(2, 12, 16, 3)), "b": np.abs(random(2, 12, 16, 1)) * np.ones(3)}
-# Promised ops of families that are not built yet take their place here as they come.
-COMING: dict[str, Call] = {
+CALLS |= {
     "mse": Call(IMAGES),
     "psnr": Call(IMAGES, {"data_range": 8.0}),
     "ssim": Call(IMAGES, {"data_range": 8.0, "variant": "uniform7"}),
@@ -132,8 +131,17 @@ COMING: dict[str, Call] = {
         {"size": (80, 64)},
         {"pixels": 1, "depth": 1, "seen_depth": 1},
     ),
-}
-CALLS |= {op: call for op, call in COMING.items() if hasattr(wmb, op)}
+    "box_medians": Call(
+        {
+            "points_a": random(3, 8, 2),
+            "points_b": random(3, 8, 2),
+            "values": random(3, 8),
+            "boxes_a": np.tile([-1.0, -1, 1, 1], (3, 2, 1)),
+            "boxes_b": np.tile([-2.0, -2, 2, 2], (3, 2, 1)),
+        },
+        per_item={"points_a": 1, "points_b": 1, "values": 1},
+    ),
+}  # fmt: skip
 
 
 def leaves(result: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -67,7 +67,7 @@ def test_the_reference_agrees(
     np.testing.assert_allclose(ratio, wmb.reference.psnr(a, b, **options), rtol=rel)
     wanted = wmb.reference.ssim(a, b, variant=variant, **options)
     close(similarity, wanted, of=dtype, by=variant)
-    np.testing.assert_array_equal(wmb.ssim(b, a, variant=variant, **options), similarity)
+    close(wmb.ssim(b, a, variant=variant, **options), wanted, of=dtype, by=variant)
     close(wmb.ssim(a, b, variant=variant, backend="reference", **options), wanted)
 
 

@@ -73,7 +73,7 @@ HANDED_IN = {
     "dino": {"frames": np.arange(3), "features": np.eye(3)},
     "lpips": {"pairs": np.array([[0, 1]]), "lpips": np.array([0.5])},
     "states": {"pairs": np.array([[0, 1], [1, 2]]), "state_score": np.array([4, -1])},
-    "persistence": {"pairs": np.array([[0, 1]]), "fidelity": np.array([0.5]), "semantic": np.array([0.25])},
+    "persistence": {"pairs": np.array([[0, 1]]), "appearance": np.array([0.5]), "semantic": np.array([0.25])},
     "matches": {"pairs": np.array([[0, 1]]), "n_matches": np.array([5]), "n_a": np.array([9]), "n_b": np.array([8])},
 }
 

@@ -71,32 +71,31 @@ inline void for_pixels(const Stretch& s, Run run) {
 // Weights of the sums of two neighbours, and of twice the middle value: times 2^32 they are kHigh times 2^15
 // plus kLow, within 8e-11 of the Gaussian, and add up to a half exactly, so that a flat row stays exact. Sums
 // of 16-bit numbers with either fit 32 bits, where those with kHigh may wrap round on the way. A row's sums
-// are rounded to units of 2^-17. What comes of that is at most 8e-7 of a similarity: 2^-17 of 2 cov + C2 and
-// of va + vb + C2, and 2^-25 of each mean against at most 4 * 128, over the least denominator, 58.5.
+// are rounded to units of 2^-17. What comes of that is at most 8e-7 of a similarity: 2^-17 in 2 cov + C2 and
+// va + vb + C2, and 2^-25 of each mean times at most 4 * 128 in either, over the least denominator, 58.5.
 constexpr std::int16_t kHigh[kGaussianRadius + 1] = {17433, 27919, 14334, 4719, 996, 135};
 constexpr std::int16_t kLow[kGaussianRadius + 1] = {11285, 2026, 4073, -10053, -510, -6821};
 constexpr int kLowBits = 15;
 
-// With u = a - 128 and v = b - 128 the numbers 128 u, 128 v, (u (u + 1) + v (v + 1)) / 2 and u v - 64, of
-// which any two add up to 16 bits.
+// With u = a - 128, v = b - 128 and d = a - b the numbers 128 u, 128 v, d (d + 1) / 2 - 16320 and u v - 64,
+// of which any two add up to 16 bits. Of equal images the third is flat, and their similarity 1 exactly.
 inline void undo_byte_scales(Lanes (&sums)[4]) {
-  const Lanes mean(0x1p-24), squares(0x1p-16), product(0x1p-17), middle(128.0);
-  sums[0] = fused(sums[0], mean, middle);
-  sums[1] = fused(sums[1], mean, middle);
-  const Lanes both = sums[0] + sums[1];
-  // a^2 + b^2 = u (u + 1) + v (v + 1) + 255 (a + b) - 2 * 128^2 + 256, a b = u v + 128 (a + b) - 128^2.
-  sums[2] = fused(sums[2], squares, fused(both, Lanes(255.0), Lanes(256.0 - 2 * 16384.0)));
-  sums[3] = fused(sums[3], product, fused(both, middle, Lanes(64.0 - 16384.0)));
+  const Lanes mean(0x1p-24), product(0x1p-17), triangle(0x1p-16), middle(128.0);
+  const Lanes a = fused(sums[0], mean, middle), b = fused(sums[1], mean, middle);
+  // a b = u v + 128 (a + b) - 128^2, a^2 + b^2 = 2 a b + d (d + 1) - d.
+  const Lanes ab = fused(sums[3], product, fused(a + b, middle, Lanes(64.0 - 16384.0)));
+  const Lanes difference = fused(sums[2], triangle, Lanes(2 * 16320.0)) - (a - b);
+  sums[0] = a, sums[1] = b, sums[2] = ab + ab + difference, sums[3] = ab;
 }
 
 constexpr std::size_t kByteStrip = 64, kBlock = 16;
 
 // The four numbers of a sample, each kind `wide` from the one before.
 inline void byte_numbers(Byte a, Byte b, std::int16_t* out, std::size_t wide) {
-  const int u = a - 128, v = b - 128;
+  const int u = a - 128, v = b - 128, d = a - b;
   out[0] = static_cast<std::int16_t>(u * 128);
   out[wide] = static_cast<std::int16_t>(v * 128);
-  out[2 * wide] = static_cast<std::int16_t>((u * (u + 1) + v * (v + 1)) / 2);
+  out[2 * wide] = static_cast<std::int16_t>(d * (d + 1) / 2 - 16320);
   out[3 * wide] = static_cast<std::int16_t>(u * v - 64);
 }
 
@@ -110,13 +109,13 @@ inline void store(std::int16_t* to, __m256i v) { _mm256_storeu_si256(reinterpret
 
 // Those of kBlock samples.
 inline void block_numbers(const Byte* a, const Byte* b, std::int16_t* out, std::size_t wide) {
-  const __m256i middle = _mm256_set1_epi16(128), one = _mm256_set1_epi16(1);
-  const __m256i u = _mm256_sub_epi16(bytes(a), middle), v = _mm256_sub_epi16(bytes(b), middle);
-  const __m256i squares = _mm256_add_epi16(_mm256_mullo_epi16(u, _mm256_add_epi16(u, one)),
-                                           _mm256_mullo_epi16(v, _mm256_add_epi16(v, one)));
+  const __m256i middle = _mm256_set1_epi16(128), x = bytes(a), y = bytes(b);
+  const __m256i u = _mm256_sub_epi16(x, middle), v = _mm256_sub_epi16(y, middle), d = _mm256_sub_epi16(x, y);
+  const __m256i triangle =
+      _mm256_srli_epi16(_mm256_mullo_epi16(d, _mm256_add_epi16(d, _mm256_set1_epi16(1))), 1);
   store(out, _mm256_slli_epi16(u, 7));
   store(out + wide, _mm256_slli_epi16(v, 7));
-  store(out + 2 * wide, _mm256_srai_epi16(squares, 1));
+  store(out + 2 * wide, _mm256_sub_epi16(triangle, _mm256_set1_epi16(16320)));
   store(out + 3 * wide, _mm256_sub_epi16(_mm256_mullo_epi16(u, v), _mm256_set1_epi16(64)));
 }
 
