@@ -37,10 +37,9 @@ def test_a_moved_turned_and_scaled_face_comes_back() -> None:
 
 
 class FakeSession:
-    inputs = {"input.1": ("batch", 3, 112, 112)}
-    outputs = {"683": ("batch", 512)}
-
     def __init__(self) -> None:
+        self.inputs = {"input.1": ("batch", 3, 112, 112)}
+        self.outputs = {"683": ("batch", 512)}
         self.fed: list[np.ndarray[Any, Any]] = []
 
     def run(self, given: dict[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:

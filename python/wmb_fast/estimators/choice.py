@@ -21,7 +21,7 @@ def chosen(said: str = DEFAULT, device: str = "cpu") -> dict[str, Estimator]:
 
     Args:
         said: Separated by commas: a tier, ``builtin`` or ``packaged`` (whose roles without a network keep the builtin
-            estimator), or ``role=id``. What stands later wins.
+            estimator), or ``role=id``. What stands later wins; a tier replaces all that stands before it.
         device: ``cpu`` or ``cuda``: where networks run.
 
     Returns:
@@ -42,7 +42,7 @@ def chosen(said: str = DEFAULT, device: str = "cpu") -> dict[str, Estimator]:
     found = dict(BUILTIN)
     for word in filter(None, map(str.strip, said.split(","))):
         role, equals, name = word.partition("=")
-        found.update({role: _named(role, name)} if equals else _tier(word))
+        found = {**found, role: _named(role, name)} if equals else dict(_tier(word))
     made = {
         role: replace(entry, provider=DEVICES[device]) if entry.networks else entry for role, entry in found.items()
     }
