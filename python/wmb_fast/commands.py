@@ -14,6 +14,7 @@ import typer
 from . import board, run
 from ._walls.checks import one_of
 from ._walls.errors import bad_value
+from .estimators.judge import Judge
 from .evidence_commands import app as evidence
 from .models_commands import app as models
 from .screen import Screen
@@ -194,15 +195,18 @@ def prompt(
     ] = None,
     plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
     out: Out = Path("prompts"),
+    ask: Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint: http://…/v1.")] = None,
+    judge: Annotated[str | None, typer.Option(help="The model to ask for there.")] = None,
 ) -> int:
-    """Write what a judge of Dynamic Memory is shown and asked: images and prompt, a folder a rollout."""
-    written = run.write_prompts(paths, out=out, plan=plan, template=template)
+    """Write what a judge of Dynamic Memory is shown and asked: images and prompt, a folder a rollout; or ask one."""
+    asked = Judge(ask, judge or "") if ask is not None else None
+    written = run.write_prompts(paths, out=out, plan=plan, template=template, judge=asked)
     for one in written:
-        if one.folder is None:
-            print(f"not written  {one.rollout}: {one.problem}")
+        if one.problem:
+            print(f"{'not asked' if one.folder else 'not written'}  {one.rollout}: {one.problem}")
         else:
-            print(f"prompt  {one.folder}  (the reply goes into {one.reply})")
-    return DONE if all(one.folder for one in written) else INCOMPLETE
+            print(f"prompt  {one.folder}  (the reply {'is in' if one.reply.exists() else 'goes into'} {one.reply})")
+    return INCOMPLETE if any(one.problem for one in written) else DONE
 
 
 @app.command()

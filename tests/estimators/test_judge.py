@@ -4,59 +4,19 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from estimators.endpoints import Endpoint, completion
 
 from wmb_fast._walls.errors import ArgumentError, FileFormatError
 from wmb_fast.estimators.judge import Judge, JudgeUnreachableError, Transcript
 
 PICTURE = np.random.default_rng(0).integers(0, 256, (9, 14, 3), dtype=np.uint8)
-
-
-class Endpoint:
-    """Answers as it is told to: a status and a body for each question in turn, the last one for all after it."""
-
-    def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.answers: list[tuple[int, Any]] = [(200, completion('{"score": 4}'))]
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                assert self.path == "/v1/chat/completions"
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                outer.asked.append(json.loads(body))
-                outer.headers.append(dict(self.headers))
-                status, answer = outer.answers.pop(0) if len(outer.answers) > 1 else outer.answers[0]
-                self.send_response(status)
-                self.end_headers()
-                self.wfile.write(answer if isinstance(answer, bytes) else json.dumps(answer).encode())
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self.server = HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
-        self.thread.start()
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
-
-
-def completion(words: Any) -> dict[str, Any]:
-    return {"model": "judge-7b-2026", "choices": [{"message": {"role": "assistant", "content": words}}]}
 
 
 @pytest.fixture
@@ -207,10 +167,3 @@ def test_a_folder_that_cannot_be_written(endpoint: Endpoint, tmp_path: Path) -> 
     (tmp_path / "file").write_text("")
     with pytest.raises(ArgumentError, match="folder must be a folder that can be written"):
         judge(endpoint.url, tmp_path / "file").ask("a")
-
-
-def test_the_pictures_are_pngs_anyone_reads(tmp_path: Path) -> None:
-    from wmb_fast.estimators.judge import _png
-
-    assert (decoded(_png(PICTURE)) == PICTURE).all()
-    assert io.BytesIO(_png(PICTURE)).read(4) == b"\x89PNG"

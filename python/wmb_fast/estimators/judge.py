@@ -15,11 +15,9 @@ import hashlib
 import http.client
 import json
 import os
-import struct
 import time
 import urllib.error
 import urllib.request
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +29,7 @@ from .._walls import drafts
 from .._walls.checks import integer, real
 from .._walls.errors import BackendError, FileFormatError, bad_value
 from .._walls.places import home_folder
+from ..rollout.png import png_bytes
 from .home import OFFLINE
 from .registry import Frame
 
@@ -137,7 +136,7 @@ class Judge:
             if valid is not None:
                 valid(known["reply"])
             return Transcript(known["reply"], digest, known["answered_by"], True, path)
-        answer = self._sent(_request(self.model, self._settings, prompt, [_png(picture) for picture in pictures]))
+        answer = self._sent(_request(self.model, self._settings, prompt, [png_bytes(picture) for picture in pictures]))
         reply, by = _words(answer, self.endpoint)
         kept = {
             "digest": digest,
@@ -234,14 +233,3 @@ def _hash(picture: Frame) -> str:
     if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8 or 0 in picture.shape:
         raise bad_value("judge", "pictures", "be (H, W, 3) uint8", f"{picture.dtype} {picture.shape}")
     return hashlib.sha256(f"{picture.shape}\n".encode() + np.ascontiguousarray(picture).tobytes()).hexdigest()
-
-
-def _png(picture: Frame) -> bytes:
-    height, width = picture.shape[:2]
-    rows = np.concatenate([np.zeros((height, 1), np.uint8), picture.reshape(height, -1)], axis=1).tobytes()
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
-    packed = b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
-    )
-    return b"\x89PNG\r\n\x1a\n" + packed

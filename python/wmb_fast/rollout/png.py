@@ -28,6 +28,15 @@ def write_png(path: str | os.PathLike[str], image: npt.NDArray[np.uint8]) -> Non
         ...     (Path(folder) / "a.png").read_bytes()[1:4]
         b'PNG'
     """
+    Path(path).write_bytes(png_bytes(image))
+
+
+def png_bytes(image: npt.NDArray[np.uint8]) -> bytes:
+    """The content of such a file.
+
+    Raises:
+        ArgumentError: An array of another shape or dtype.
+    """
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or 0 in image.shape:
         raise bad_value("write_png", "image", "be uint8 of shape (H, W, 3)", f"{image.dtype}, {shape_text(image)}")
     height, width = image.shape[:2]
@@ -35,7 +44,7 @@ def write_png(path: str | os.PathLike[str], image: npt.NDArray[np.uint8]) -> Non
     rows[:, 1:] = image.reshape(height, -1)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     pieces = [(b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 6)), (b"IEND", b"")]
-    Path(path).write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, body) for kind, body in pieces))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, body) for kind, body in pieces)
 
 
 def _chunk(kind: bytes, body: bytes) -> bytes:

@@ -2,7 +2,8 @@
 """What a judge of Dynamic Memory is to be shown and asked, as files: for any judge, through any door.
 
 A folder a rollout: ``prompt.txt``, and the images ``001.png``, … in their order. The judge's reply goes, as it came,
-into ``<video>.judge.json`` beside the video, where scoring finds it.
+into ``<video>.judge.json`` beside the video, where scoring finds it; a judge that speaks OpenAI's chat completions is
+asked here, and its reply put there.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._walls.errors import WmbError, bad_value
+from ..estimators.judge import Judge
 from ..evidence import external
 from ..protocols import worldmembench
 from ..rollout.discover import Rollout, find_rollouts
+from ..rollout.pixels import Image
 from ..rollout.png import write_png
 from ..rollout.video import open_video
 from . import files
@@ -37,8 +40,9 @@ def write_prompts(
     out: str | os.PathLike[str],
     plan: str | None = None,
     template: str | os.PathLike[str] | None = None,
+    judge: Judge | None = None,
 ) -> list[Written]:
-    """Writes prompt and images of every rollout that has a checklist.
+    """Writes prompt and images of every rollout that has a checklist, and asks a judge where there is one.
 
     Args:
         paths: Videos, folders of them, or manifests; ``<video>.checklist.json`` beside each.
@@ -46,9 +50,11 @@ def write_prompts(
         plan: A plan file, or the name of a plan, for the rollouts that do not bring their own.
         template: A file with the prompt's wording, in place of our own; see
             :func:`wmb_fast.protocols.worldmembench.judge_prompt` for its fields.
+        judge: Asked for each rollout that has no reply yet; its reply is written where scoring finds it.
 
     Returns:
-        One entry a rollout. A rollout without a checklist, or whose checklist or video cannot be used, says so.
+        One entry a rollout. A rollout without a checklist, whose checklist or video cannot be used, or whose judge does
+        not answer, says so; the next call goes on with those.
 
     Raises:
         ArgumentError: No rollout, a template that cannot be read or has another field, a folder that cannot be written.
@@ -59,7 +65,7 @@ def write_prompts(
         worldmembench.judge_prompt(worldmembench.Checklist(()), nothing, 0, template=wording)
     rollouts = find_rollouts(paths, plan=plan)
     target = files.writable_folder("out", Path(out))
-    return [_written(rollout, target, wording) for rollout in rollouts]
+    return [_written(rollout, target, wording, judge) for rollout in rollouts]
 
 
 def _read(template: Path) -> str:
@@ -69,16 +75,22 @@ def _read(template: Path) -> str:
         raise bad_value("prompt", "prompt", "be a text file that can be read", f"{template} ({error})") from error
 
 
-def _written(rollout: Rollout, out: Path, wording: str | None) -> Written:
+def _written(rollout: Rollout, out: Path, wording: str | None, judge: Judge | None) -> Written:
     video = rollout.video_path
     reply = video.parent / f"{video.name if video.is_dir() else video.stem}.judge.json"
+    folder = None
     try:
-        return Written(rollout.id, _write(rollout, out, wording), reply)
+        prompt, images = _question(rollout, wording)
+        folder = _write(files.writable_folder("out", out / files.safe_name(rollout.id)), prompt, images)
+        if judge is not None and not reply.exists():
+            files.write(reply, judge.ask(prompt, images))
+        return Written(rollout.id, folder, reply)
     except WmbError as error:
-        return Written(rollout.id, None, reply, str(error))
+        return Written(rollout.id, folder, reply, str(error))
 
 
-def _write(rollout: Rollout, out: Path, wording: str | None) -> Path:
+def _question(rollout: Rollout, wording: str | None) -> tuple[str, list[Image]]:
+    """The words, and the images that go with them."""
     path = external.find(rollout.video_path, rollout.id, "checklist", None)
     if path is None:
         raise bad_value("prompt", "rollout", "have a checklist beside its video", f"none for {rollout.id}")
@@ -89,8 +101,12 @@ def _write(rollout: Rollout, out: Path, wording: str | None) -> Path:
         raise bad_value("prompt", "plan", "lead back to where it began", "none that does")
     frames = worldmembench.judged_frames(video.n_frames)
     ranges = worldmembench.phase_ranges(course, frames)
-    folder = files.writable_folder("out", out / files.safe_name(rollout.id))
-    files.write(folder / "prompt.txt", worldmembench.judge_prompt(checklist, ranges, len(frames), template=wording))
-    for number, (_, image) in enumerate(video.some(frames), start=1):
+    prompt = worldmembench.judge_prompt(checklist, ranges, len(frames), template=wording)
+    return prompt, [image for _, image in video.some(frames)]
+
+
+def _write(folder: Path, prompt: str, images: Sequence[Image]) -> Path:
+    files.write(folder / "prompt.txt", prompt)
+    for number, image in enumerate(images, start=1):
         write_png(folder / f"{number:03d}.png", image)
     return folder
