@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A judge asked from the command line: its reply is scored; while it is dead nothing is lost, and nothing asked twice."""
+"""A judge asked from the command line: its reply is scored; while it is dead nothing is lost or asked twice."""
 
 from __future__ import annotations
 
