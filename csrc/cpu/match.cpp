@@ -58,9 +58,9 @@ struct Best {
 
 // Goes over all pairs, block by block. `tiles` as in cpu/tiles.h.
 template <typename T, typename AnyTiles>
-Best<T> sweep(const AnyTiles& tiles, std::int64_t n_rows, std::int64_t n_cols, int keep, bool parallel) {
+Best<T> sweep(const RowSet<T>& a, const AnyTiles& tiles, std::int64_t n_cols, int keep, bool parallel) {
   using Index = typename Best<T>::Index;
-  const std::int64_t cols = tiles.cols(), height = tiles.block_rows();
+  const std::int64_t n_rows = a.size(), cols = tiles.cols(), height = tiles.block_rows(n_rows);
   const std::int64_t across = chunk_count(n_cols, kColumnsAtOnce);
   Best<T> best(n_rows, n_cols);
   std::mutex merging;
@@ -71,10 +71,10 @@ Best<T> sweep(const AnyTiles& tiles, std::int64_t n_rows, std::int64_t n_cols, i
     std::vector<TopTwo<T>> rows(n, {{kNone<T>, kNone<T>}, {-1, -1}});
     std::vector<T> col_value(chunk_count(last_col - first_col, cols) * cols, kNone<T>);
     std::vector<Index> col_row(col_value.size(), -1);
-    auto block = tiles.pack_block(first_row, n);
+    auto block = tiles.pack_block(a, first_row, n);
     auto tile = tiles.tile_memory();
     for (std::int64_t j = first_col; j < last_col; j += cols) {
-      tiles.fill(block, n, j / cols, tile.data());
+      tiles.fill(block, n, j / cols, tile.data(), cols);
       for (std::int64_t beyond = n_cols - j; beyond < cols; ++beyond)
         for (std::int64_t r = 0; r < n; ++r) tile.data()[r * cols + beyond] = kNone<T>;
       kernels<T>().best(n, tile.data(), static_cast<Index>(first_row), static_cast<Index>(j), keep,
@@ -88,7 +88,7 @@ Best<T> sweep(const AnyTiles& tiles, std::int64_t n_rows, std::int64_t n_cols, i
 
 template <typename T>
 T score_of(T value, Metric metric) {
-  if (metric == Metric::cosine) return clip_cosine(value);
+  if (metric == Metric::cosine) return value;
   return metric == Metric::l2 ? std::sqrt(T(0) - value) : T(0) - value;
 }
 
@@ -143,8 +143,8 @@ void match_item(const T* a, std::int64_t n, const T* b, std::int64_t m, std::int
                 bool parallel, std::int64_t* index, T* score) {
   RowSet<T> rows_a = usable_rows(a, n, dim, rule.metric, false, parallel);
   RowSet<T> rows_b = usable_rows(b, m, dim, rule.metric, false, parallel);
-  Tiles<T> tiles(rows_a, rows_b, rule.metric, parallel);
-  auto best = sweep<T>(tiles, rows_a.size(), rows_b.size(), rule.ratio > 0 ? 2 : 1, parallel);
+  Tiles<T> tiles(rows_b, rule.metric, parallel);
+  auto best = sweep(rows_a, tiles, rows_b.size(), rule.ratio > 0 ? 2 : 1, parallel);
   decide(rows_a, rows_b, best, rule, parallel, index, score);
 }
 
@@ -174,14 +174,15 @@ class BinaryTiles {
         b_(words_of(b, m, (m + cols() - 1) / cols() * cols(), dim)) {}
 
   std::int64_t cols() const { return simd().f32.cols; }
-  std::int64_t block_rows() const { return 256; }
-  Scratch<float> tile_memory() const { return Scratch<float>(block_rows() * cols()); }
-  Block pack_block(std::int64_t first, std::int64_t) const { return first; }
-  void fill(Block first, std::int64_t n, std::int64_t strip, float* tile) const {
+  std::int64_t block_rows(std::int64_t) const { return kBlockRows; }
+  Scratch<float> tile_memory() const { return Scratch<float>(kBlockRows * cols()); }
+  Block pack_block(const RowSet<float>&, std::int64_t first, std::int64_t) const { return first; }
+  void fill(Block first, std::int64_t n, std::int64_t strip, float* tile, std::int64_t) const {
     simd().minus_hamming(n, words_, a_.data() + first * words_, b_.data() + strip * cols() * words_, tile);
   }
 
  private:
+  static constexpr std::int64_t kBlockRows = 256;
   std::vector<std::uint64_t> words_of(const std::uint8_t* rows, std::int64_t n, std::int64_t room,
                                       std::int64_t dim) const {
     std::vector<std::uint64_t> words(room * words_, 0);
@@ -235,14 +236,42 @@ void match_binary(const std::uint8_t* a, const std::uint8_t* b, std::int64_t dim
               [&](const std::int64_t* span, bool parallel, std::int64_t* item_index, float* item_score) {
                 std::int64_t n = span[1] - span[0], m = span[3] - span[2];
                 BinaryTiles tiles(a + span[0] * dim, n, b + span[2] * dim, m, dim);
-                auto best = sweep<float>(tiles, n, m, rule.ratio > 0 ? 2 : 1, parallel);
-                decide(every_row(n), every_row(m), best, rule, parallel, item_index, item_score);
+                auto rows_a = every_row(n);
+                auto best = sweep(rows_a, tiles, m, rule.ratio > 0 ? 2 : 1, parallel);
+                decide(rows_a, every_row(m), best, rule, parallel, item_index, item_score);
               });
+}
+
+template <typename T>
+void patch_best_match(const T* a, const T* b, std::int64_t dim, const std::int64_t* spans,
+                      std::int64_t n_items, T* score) {
+  std::vector<double> work(n_items);
+  std::vector<std::int64_t> out(n_items + 1, 0);
+  for (std::int64_t i = 0; i < n_items; ++i) {
+    std::int64_t n = spans[4 * i + 1] - spans[4 * i], m = spans[4 * i + 3] - spans[4 * i + 2];
+    work[i] = static_cast<double>(dim) * static_cast<double>(n) * static_cast<double>(m);
+    out[i + 1] = out[i] + n + m;
+  }
+  std::fill_n(score, out[n_items], std::numeric_limits<T>::quiet_NaN());
+  run_items(work, [&](std::size_t i, bool parallel) {
+    const std::int64_t *span = spans + 4 * i, n = span[1] - span[0], m = span[3] - span[2];
+    RowSet<T> rows_a = usable_rows(a + span[0] * dim, n, dim, Metric::cosine, false, parallel);
+    RowSet<T> rows_b = usable_rows(b + span[2] * dim, m, dim, Metric::cosine, false, parallel);
+    if (rows_a.size() == 0 || rows_b.size() == 0) return;
+    auto best = sweep(rows_a, Tiles<T>(rows_b, Metric::cosine, parallel), rows_b.size(), 1, parallel);
+    T *forward = score + out[i], *backward = forward + n;
+    for (std::int64_t r = 0; r < rows_a.size(); ++r) forward[rows_a.row[r]] = best.rows[r].value[0];
+    for (std::int64_t c = 0; c < rows_b.size(); ++c) backward[rows_b.row[c]] = best.col_value[c];
+  });
 }
 
 template void match(const float*, const float*, std::int64_t, const std::int64_t*, std::int64_t, MatchRule,
                     std::int64_t*, float*);
 template void match(const double*, const double*, std::int64_t, const std::int64_t*, std::int64_t, MatchRule,
                     std::int64_t*, double*);
+template void patch_best_match(const float*, const float*, std::int64_t, const std::int64_t*, std::int64_t,
+                               float*);
+template void patch_best_match(const double*, const double*, std::int64_t, const std::int64_t*, std::int64_t,
+                               double*);
 
 }  // namespace wmb

@@ -10,7 +10,6 @@ namespace {
 using isa::kChain;
 
 constexpr std::int64_t kBlockBytes = 320 << 10;  // of packed rows of a: they stay in a core's own cache
-constexpr std::int64_t kMostBlockRows = 384;
 constexpr std::int64_t kRowsAtOnce = 64;
 constexpr int kWidestStrip = 32;
 
@@ -19,12 +18,6 @@ std::int64_t rounded_up(std::int64_t n, std::int64_t step) { return (n + step - 
 template <typename T>
 bool all_finite(const T* x, std::int64_t n) {
   return std::all_of(x, x + n, [](T v) { return std::isfinite(v); });
-}
-
-template <typename T>
-std::int64_t rows_of_a_block(std::int64_t dim, int rows) {
-  std::int64_t fit = kBlockBytes / static_cast<std::int64_t>(sizeof(T)) / std::max<std::int64_t>(dim, 1);
-  return std::max<std::int64_t>(std::min(fit, kMostBlockRows) / rows, 1) * rows;
 }
 
 }  // namespace
@@ -70,19 +63,25 @@ RowSet<T> usable_rows(const T* data, std::int64_t n, std::int64_t dim, Metric me
 }
 
 template <typename T>
-Tiles<T>::Tiles(const RowSet<T>& a, const RowSet<T>& b, Metric metric, bool parallel)
+Tiles<T>::Tiles(const RowSet<T>& b, Metric metric, bool parallel)
     : kernels_(kernels<T>()),
-      a_(a),
       l2_(metric == Metric::l2),
-      dim_(a.dim),
-      block_rows_(std::min(rows_of_a_block<T>(dim_, kernels_.rows),
-                           rounded_up(std::max<std::int64_t>(a.size(), 1), kernels_.rows))),
-      b_(rounded_up(b.size(), kernels_.cols) * dim_) {
-  run_each(parallel, chunk_count(b.size(), kernels_.cols), [&](std::size_t strip) {
+      dim_(b.dim),
+      n_strips_(chunk_count(b.size(), kernels_.cols)),
+      b_(n_strips_ * kernels_.cols * dim_ + isa::kOverrun) {
+  run_each(parallel, n_strips_, [&](std::size_t strip) {
     std::int64_t first = strip * kernels_.cols;
     for (std::int64_t k0 = 0; k0 < dim_; k0 += kChain)
       pack(b, first, kernels_.cols, k0, b_.data() + first * dim_ + k0 * kernels_.cols);
   });
+}
+
+template <typename T>
+std::int64_t Tiles<T>::block_rows(std::int64_t n) const {
+  std::int64_t fit = kBlockBytes / static_cast<std::int64_t>(sizeof(T)) / std::max<std::int64_t>(dim_, 1);
+  std::int64_t rows =
+      std::max<std::int64_t>(std::min(fit, kMostBlockRows) / kernels_.rows, 1) * kernels_.rows;
+  return std::min(rows, rounded_up(std::max<std::int64_t>(n, 1), kernels_.rows));
 }
 
 // One piece of a strip: columns [k0, k0 + kChain) of rows [first, first + width), missing rows as zeros.
@@ -102,23 +101,24 @@ void Tiles<T>::pack(const RowSet<T>& set, std::int64_t first, int width, std::in
 }
 
 template <typename T>
-typename Tiles<T>::Block Tiles<T>::pack_block(std::int64_t first, std::int64_t n) const {
+typename Tiles<T>::Block Tiles<T>::pack_block(const RowSet<T>& a, std::int64_t first, std::int64_t n) const {
   std::int64_t padded = rounded_up(n, kernels_.rows);
-  Block block(padded * dim_);
+  Block block(padded * dim_ + isa::kOverrun);
   for (std::int64_t k0 = 0; k0 < dim_; k0 += kChain)
     for (std::int64_t r = 0; r < padded; r += kernels_.rows)
-      pack(a_, first + r, kernels_.rows, k0, block.data() + k0 * padded + r * std::min(kChain, dim_ - k0));
+      pack(a, first + r, kernels_.rows, k0, block.data() + k0 * padded + r * std::min(kChain, dim_ - k0));
   return block;
 }
 
 template <typename T>
-void Tiles<T>::fill(const Block& block, std::int64_t n, std::int64_t strip, T* tile) const {
+void Tiles<T>::fill(const Block& block, std::int64_t n, std::int64_t strip, T* tile,
+                    std::int64_t stride) const {
   std::int64_t padded = rounded_up(n, kernels_.rows);
   const T* b = b_.data() + strip * kernels_.cols * dim_;
   auto kernel = l2_ ? kernels_.minus_l2 : kernels_.dot;
   for (std::int64_t k0 = 0; k0 < dim_; k0 += kChain)
     kernel(padded / kernels_.rows, std::min(kChain, dim_ - k0), block.data() + k0 * padded,
-           b + k0 * kernels_.cols, tile, k0 == 0);
+           b + k0 * kernels_.cols, tile, stride, k0 == 0, k0 + kChain >= dim_);
 }
 
 template Direction direction_of(const float*, std::int64_t);

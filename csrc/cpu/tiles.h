@@ -4,8 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
 #include <vector>
 
 #include "core/cosine.h"
@@ -16,20 +14,11 @@ namespace wmb {
 
 enum class Metric { cosine, l2, hamming };
 
-// Runs body(0) ... body(n - 1), on several threads where that is asked for. Results do not depend on it.
-template <typename Body>
-void run_each(bool parallel, std::int64_t n, Body&& body) {
-  if (parallel) {
-    for_chunks(static_cast<std::size_t>(n), body);
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) body(static_cast<std::size_t>(i));
-  }
-}
-
 // Runs body(item, parallel) for each item of a batch: side by side where they are small, else one after
 // another, each on several threads where that pays. `work[i]` is in multiply-adds.
 template <typename Body>
 void run_items(const std::vector<double>& work, Body&& body) {
+  FloatEnvironment environment;
   constexpr double kWorthSharing = 2e6, kSmall = 5e7;
   double largest = 0, total = 0;
   for (double w : work) {
@@ -43,22 +32,6 @@ void run_items(const std::vector<double>& work, Body&& body) {
     for (std::size_t i = 0; i < work.size(); ++i) body(i, work[i] > kWorthSharing);
   }
 }
-
-// Aligned memory, not initialised.
-template <typename T>
-class Scratch {
- public:
-  explicit Scratch(std::size_t n) : data_(static_cast<T*>(::operator new(n * sizeof(T), kAlignment))) {}
-  T* data() { return data_.get(); }
-  const T* data() const { return data_.get(); }
-
- private:
-  static constexpr std::align_val_t kAlignment{64};
-  struct Free {
-    void operator()(T* p) const { ::operator delete(p, kAlignment); }
-  };
-  std::unique_ptr<T, Free> data_;
-};
 
 // What makes a row's length 1; see core/cosine.h.
 template <typename T>
@@ -82,30 +55,33 @@ template <typename T>
 RowSet<T> usable_rows(const T* data, std::int64_t n, std::int64_t dim, Metric metric, bool all,
                       bool parallel);
 
-// The values of one metric between two sets: cosine, or minus the squared distance.
+// The values of one metric between the rows of some sets and those of b: cosine, or minus the squared
+// distance.
 template <typename T>
 class Tiles {
  public:
   using Block = Scratch<T>;
-  Tiles(const RowSet<T>& a, const RowSet<T>& b, Metric metric, bool parallel);
+  Tiles(const RowSet<T>& b, Metric metric, bool parallel);
 
   int cols() const { return kernels_.cols; }
-  std::int64_t block_rows() const { return block_rows_; }
-  Scratch<T> tile_memory() const { return Scratch<T>(block_rows_ * kernels_.cols); }
+  std::int64_t n_strips() const { return n_strips_; }
+  // Rows that are packed at once, of a set of so many.
+  std::int64_t block_rows(std::int64_t n) const;
+  Scratch<T> tile_memory() const { return Scratch<T>(block_rows(kMostBlockRows) * kernels_.cols); }
 
   // Packs rows [first, first + n) of a, n at most block_rows().
-  Block pack_block(std::int64_t first, std::int64_t n) const;
-  // Values of a block against columns [strip * cols(), + cols()) of b, row-major. Columns beyond the end of b
-  // are zero rows' values.
-  void fill(const Block& block, std::int64_t n, std::int64_t strip, T* tile) const;
+  Block pack_block(const RowSet<T>& a, std::int64_t first, std::int64_t n) const;
+  // Values of a block against columns [strip * cols(), + cols()) of b: rows that are `stride` apart. Columns
+  // beyond the end of b are zero rows' values.
+  void fill(const Block& block, std::int64_t n, std::int64_t strip, T* tile, std::int64_t stride) const;
 
  private:
+  static constexpr std::int64_t kMostBlockRows = 384;
   void pack(const RowSet<T>& set, std::int64_t first, int width, std::int64_t k0, T* out) const;
 
   const isa::Kernels<T>& kernels_;
-  const RowSet<T>& a_;
   const bool l2_;
-  const std::int64_t dim_, block_rows_;
+  const std::int64_t dim_, n_strips_;
   Scratch<T> b_;
 };
 

@@ -21,10 +21,10 @@ from .ops.align import align_trajectory, ape, ate, umeyama
 from .ops.assign import Assignment, assign, assignment
 from .ops.associate import associate
 from .ops.bootstrap import Interval, bootstrap_ci
-from .ops.cosine import cosine_matrix, cosine_pairs
+from .ops.cosine import Verification, cosine_matrix, cosine_pairs, verify_identity
 from .ops.flow import flow_channels, parallax_split
 from .ops.mask import mask_iou
-from .ops.match import Matches, Nearest, mutual_matches, nearest
+from .ops.match import Matches, Nearest, mutual_matches, nearest, patch_best_match
 from .ops.path import interpolate_positions, path_length
 from .ops.reproject import Projection, Reprojection, Splat, project, reproject_depth, splat_depth, unproject
 from .ops.reproject_pairs import DepthAgreement, ReprojectionError, depth_agreement, reprojection_error
@@ -38,6 +38,7 @@ from .ops.stats import (
     pearson,
     spearman,
 )
+from .ops.topk import TopK, topk
 from .ops.visibility import Visibility, visibility
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ __all__ = [
     "Reprojection",
     "ReprojectionError",
     "Splat",
+    "TopK",
+    "Verification",
     "Visibility",
     "WmbError",
     "__version__",
@@ -87,6 +90,7 @@ __all__ = [
     "orthogonality_deviation",
     "pairwise_agreement",
     "parallax_split",
+    "patch_best_match",
     "path_length",
     "pearson",
     "project",
@@ -98,8 +102,10 @@ __all__ = [
     "set_num_threads",
     "spearman",
     "splat_depth",
+    "topk",
     "umeyama",
     "unproject",
+    "verify_identity",
     "visibility",
 ]
 
