@@ -73,8 +73,8 @@ enum class Part {
 
 // Rows [first, first + n) of a against all m of the tiles.
 template <typename T>
-void matrix_rows(const RowSet<T>& a, const Tiles<T>& tiles, std::int64_t m, std::int64_t first,
-                 std::int64_t n, Part part, const Writer<T>& out) {
+void matrix_rows(RowSet<T>& a, const Tiles<T>& tiles, std::int64_t m, std::int64_t first, std::int64_t n,
+                 Part part, const Writer<T>& out) {
   const std::int64_t cols = tiles.cols();
   auto block = tiles.pack_block(a, first, n);
   const std::int64_t room = (n + kernels<T>().rows - 1) * kPanelColumns;  // tiles end with whole strips
@@ -107,13 +107,13 @@ bool better_transposed(std::int64_t n, std::int64_t m) {
 }
 
 template <typename T>
-void matrix_item(const RowSet<T>& a, const RowSet<T>& b, bool symmetric, bool parallel, T* scores) {
+void matrix_item(RowSet<T>& a, RowSet<T>& b, bool symmetric, bool parallel, T* scores) {
   const std::int64_t bytes = a.size() * b.size() * static_cast<std::int64_t>(sizeof(T));
   Writer<T> out(scores, b.size(), bytes > kLargeBytes);
   Part part = symmetric                                  ? Part::upper
               : better_transposed<T>(a.size(), b.size()) ? Part::transposed
                                                          : Part::all;
-  const RowSet<T>&down = part == Part::transposed ? b : a, &across = part == Part::transposed ? a : b;
+  RowSet<T>&down = part == Part::transposed ? b : a, &across = part == Part::transposed ? a : b;
   Tiles<T> tiles(across, Metric::cosine, parallel);
   // Whole cache lines in the runs that mirror a block, where blocks are large.
   const std::int64_t fit = tiles.block_rows(down.size()), lines = 8 * kernels<T>().rows;
@@ -161,11 +161,13 @@ void cosine_matrix(const T* a, const T* b, std::int64_t dim, const std::int64_t*
   }
   run_items(work, [&](std::size_t i, bool parallel) {
     const std::int64_t* span = spans + 4 * i;
-    auto rows_a = usable_rows(a + span[0] * dim, span[1] - span[0], dim, Metric::cosine, true, parallel);
-    auto rows_b =
-        symmetric ? rows_a
-                  : usable_rows(b + span[2] * dim, span[3] - span[2], dim, Metric::cosine, true, parallel);
-    matrix_item(rows_a, rows_b, symmetric, parallel, out[i]);
+    auto rows_a = every_row(a + span[0] * dim, span[1] - span[0], dim);
+    if (symmetric) {
+      matrix_item(rows_a, rows_a, true, parallel, out[i]);
+      return blank(rows_a, rows_a, out[i]);
+    }
+    auto rows_b = every_row(b + span[2] * dim, span[3] - span[2], dim);
+    matrix_item(rows_a, rows_b, false, parallel, out[i]);
     blank(rows_a, rows_b, out[i]);
   });
 }

@@ -58,7 +58,7 @@ struct Best {
 
 // Goes over all pairs, block by block. `tiles` as in cpu/tiles.h.
 template <typename T, typename AnyTiles>
-Best<T> sweep(const RowSet<T>& a, const AnyTiles& tiles, std::int64_t n_cols, int keep, bool parallel) {
+Best<T> sweep(RowSet<T>& a, const AnyTiles& tiles, std::int64_t n_cols, int keep, bool parallel) {
   using Index = typename Best<T>::Index;
   const std::int64_t n_rows = a.size(), cols = tiles.cols(), height = tiles.block_rows(n_rows);
   const std::int64_t across = chunk_count(n_cols, kColumnsAtOnce);
@@ -92,16 +92,27 @@ T score_of(T value, Metric metric) {
   return metric == Metric::l2 ? std::sqrt(T(0) - value) : T(0) - value;
 }
 
+// By how much the squared distance of two directions may differ from 2 - 2 cos, of a cosine from a tile: the
+// roundings of a chain, of the sum of chains and of both rows, by Cauchy and Schwarz, doubled.
+template <typename T>
+double distance_slack(std::int64_t dim) {
+  double roundings = static_cast<double>(isa::kChain + dim / isa::kChain + 4);
+  return 2.02 * roundings * std::numeric_limits<T>::epsilon() / 2;
+}
+
 template <typename T>
 bool passes(const RowSet<T>& a, const RowSet<T>& b, std::int64_t i, const TopTwo<T>& row, MatchRule rule) {
   if (row.index[1] < 0) return false;
-  double d[2];
+  if (rule.metric != Metric::cosine)
+    return passes_ratio(score_of(row.value[0], rule.metric), score_of(row.value[1], rule.metric), rule.ratio);
+  const double slack = distance_slack<T>(a.dim), square = rule.ratio * rule.ratio;
+  const double first = 2 - 2.0 * row.value[0], second = 2 - 2.0 * row.value[1];
+  if (first + slack < square * (second - slack)) return true;
+  if (first - slack > square * (second + slack)) return false;
+  double d[2];  // too close to say: from the rows themselves
   for (int k = 0; k < 2; ++k) {
     std::int64_t j = row.index[k];
-    d[k] =
-        rule.metric == Metric::cosine
-            ? std::sqrt(direction_distance_squared(a.at(i), a.direction[i], b.at(j), b.direction[j], a.dim))
-            : score_of(row.value[k], rule.metric);
+    d[k] = std::sqrt(direction_distance_squared(a.at(i), a.direction[i], b.at(j), b.direction[j], a.dim));
   }
   return passes_ratio(d[0], d[1], rule.ratio);
 }
@@ -141,8 +152,8 @@ bool squares_fit(float largest) { return largest == 0 || (largest < 0x1p50f && l
 template <typename T>
 void match_item(const T* a, std::int64_t n, const T* b, std::int64_t m, std::int64_t dim, MatchRule rule,
                 bool parallel, std::int64_t* index, T* score) {
-  RowSet<T> rows_a = usable_rows(a, n, dim, rule.metric, false, parallel);
-  RowSet<T> rows_b = usable_rows(b, m, dim, rule.metric, false, parallel);
+  RowSet<T> rows_a = usable_rows(a, n, dim, rule.metric, parallel);
+  RowSet<T> rows_b = usable_rows(b, m, dim, rule.metric, parallel);
   Tiles<T> tiles(rows_b, rule.metric, parallel);
   auto best = sweep(rows_a, tiles, rows_b.size(), rule.ratio > 0 ? 2 : 1, parallel);
   decide(rows_a, rows_b, best, rule, parallel, index, score);
@@ -176,7 +187,7 @@ class BinaryTiles {
   std::int64_t cols() const { return simd().f32.cols; }
   std::int64_t block_rows(std::int64_t) const { return kBlockRows; }
   Scratch<float> tile_memory() const { return Scratch<float>(kBlockRows * cols()); }
-  Block pack_block(const RowSet<float>&, std::int64_t first, std::int64_t) const { return first; }
+  Block pack_block(RowSet<float>&, std::int64_t first, std::int64_t) const { return first; }
   void fill(Block first, std::int64_t n, std::int64_t strip, float* tile, std::int64_t) const {
     simd().minus_hamming(n, words_, a_.data() + first * words_, b_.data() + strip * cols() * words_, tile);
   }
@@ -193,12 +204,6 @@ class BinaryTiles {
   std::int64_t words_;
   std::vector<std::uint64_t> a_, b_;
 };
-
-RowSet<float> every_row(std::int64_t n) {
-  RowSet<float> set{nullptr, 0, std::vector<std::int64_t>(n), {}};
-  for (std::int64_t i = 0; i < n; ++i) set.row[i] = i;
-  return set;
-}
 
 // Runs body(span, parallel, index, score) for each item, its outputs set to "no match".
 template <typename T, typename Body>
@@ -236,9 +241,9 @@ void match_binary(const std::uint8_t* a, const std::uint8_t* b, std::int64_t dim
               [&](const std::int64_t* span, bool parallel, std::int64_t* item_index, float* item_score) {
                 std::int64_t n = span[1] - span[0], m = span[3] - span[2];
                 BinaryTiles tiles(a + span[0] * dim, n, b + span[2] * dim, m, dim);
-                auto rows_a = every_row(n);
+                auto rows_a = every_row<float>(nullptr, n, 0), rows_b = every_row<float>(nullptr, m, 0);
                 auto best = sweep(rows_a, tiles, m, rule.ratio > 0 ? 2 : 1, parallel);
-                decide(rows_a, every_row(m), best, rule, parallel, item_index, item_score);
+                decide(rows_a, rows_b, best, rule, parallel, item_index, item_score);
               });
 }
 
@@ -255,10 +260,11 @@ void patch_best_match(const T* a, const T* b, std::int64_t dim, const std::int64
   std::fill_n(score, out[n_items], std::numeric_limits<T>::quiet_NaN());
   run_items(work, [&](std::size_t i, bool parallel) {
     const std::int64_t *span = spans + 4 * i, n = span[1] - span[0], m = span[3] - span[2];
-    RowSet<T> rows_a = usable_rows(a + span[0] * dim, n, dim, Metric::cosine, false, parallel);
-    RowSet<T> rows_b = usable_rows(b + span[2] * dim, m, dim, Metric::cosine, false, parallel);
+    RowSet<T> rows_a = usable_rows(a + span[0] * dim, n, dim, Metric::cosine, parallel);
+    RowSet<T> rows_b = usable_rows(b + span[2] * dim, m, dim, Metric::cosine, parallel);
     if (rows_a.size() == 0 || rows_b.size() == 0) return;
-    auto best = sweep(rows_a, Tiles<T>(rows_b, Metric::cosine, parallel), rows_b.size(), 1, parallel);
+    Tiles<T> tiles(rows_b, Metric::cosine, parallel);
+    auto best = sweep(rows_a, tiles, rows_b.size(), 1, parallel);
     T *forward = score + out[i], *backward = forward + n;
     for (std::int64_t r = 0; r < rows_a.size(); ++r) forward[rows_a.row[r]] = best.rows[r].value[0];
     for (std::int64_t c = 0; c < rows_b.size(); ++c) backward[rows_b.row[c]] = best.col_value[c];

@@ -37,8 +37,7 @@ Direction direction_of(const T* x, std::int64_t dim) {
 }
 
 template <typename T>
-RowSet<T> usable_rows(const T* data, std::int64_t n, std::int64_t dim, Metric metric, bool all,
-                      bool parallel) {
+RowSet<T> usable_rows(const T* data, std::int64_t n, std::int64_t dim, Metric metric, bool parallel) {
   std::vector<Direction> direction(n, {1.0, 1.0});
   run_each(parallel, chunk_count(n, kRowsAtOnce), [&](std::size_t chunk) {
     std::int64_t first = chunk * kRowsAtOnce, last = std::min(first + kRowsAtOnce, n);
@@ -55,7 +54,7 @@ RowSet<T> usable_rows(const T* data, std::int64_t n, std::int64_t dim, Metric me
   set.row.reserve(n);
   set.direction.reserve(n);
   for (std::int64_t i = 0; i < n; ++i)
-    if (all || direction[i].factor != 0) {
+    if (direction[i].factor != 0) {
       set.row.push_back(i);
       set.direction.push_back(direction[i]);
     }
@@ -63,7 +62,14 @@ RowSet<T> usable_rows(const T* data, std::int64_t n, std::int64_t dim, Metric me
 }
 
 template <typename T>
-Tiles<T>::Tiles(const RowSet<T>& b, Metric metric, bool parallel)
+RowSet<T> every_row(const T* data, std::int64_t n, std::int64_t dim) {
+  RowSet<T> set{data, dim, std::vector<std::int64_t>(n), std::vector<Direction>(n, kNotFoundYet)};
+  for (std::int64_t i = 0; i < n; ++i) set.row[i] = i;
+  return set;
+}
+
+template <typename T>
+Tiles<T>::Tiles(RowSet<T>& b, Metric metric, bool parallel)
     : kernels_(kernels<T>()),
       l2_(metric == Metric::l2),
       dim_(b.dim),
@@ -86,11 +92,12 @@ std::int64_t Tiles<T>::block_rows(std::int64_t n) const {
 
 // One piece of a strip: columns [k0, k0 + kChain) of rows [first, first + width), missing rows as zeros.
 template <typename T>
-void Tiles<T>::pack(const RowSet<T>& set, std::int64_t first, int width, std::int64_t k0, T* out) const {
+void Tiles<T>::pack(RowSet<T>& set, std::int64_t first, int width, std::int64_t k0, T* out) const {
   T rows[kWidestStrip][kChain];
   std::int64_t depth = std::min(kChain, dim_ - k0);
   for (int r = 0; r < width; ++r) {
     std::int64_t i = first + r;
+    if (i < set.size() && set.direction[i].factor < 0) set.direction[i] = direction_of(set.at(i), dim_);
     if (i < set.size() && set.direction[i].factor != 0) {
       kernels_.scale(depth, set.at(i) + k0, set.direction[i].shift, set.direction[i].factor, rows[r]);
     } else {
@@ -101,7 +108,7 @@ void Tiles<T>::pack(const RowSet<T>& set, std::int64_t first, int width, std::in
 }
 
 template <typename T>
-typename Tiles<T>::Block Tiles<T>::pack_block(const RowSet<T>& a, std::int64_t first, std::int64_t n) const {
+typename Tiles<T>::Block Tiles<T>::pack_block(RowSet<T>& a, std::int64_t first, std::int64_t n) const {
   std::int64_t padded = rounded_up(n, kernels_.rows);
   Block block(padded * dim_ + isa::kOverrun);
   for (std::int64_t k0 = 0; k0 < dim_; k0 += kChain)
@@ -123,8 +130,10 @@ void Tiles<T>::fill(const Block& block, std::int64_t n, std::int64_t strip, T* t
 
 template Direction direction_of(const float*, std::int64_t);
 template Direction direction_of(const double*, std::int64_t);
-template RowSet<float> usable_rows(const float*, std::int64_t, std::int64_t, Metric, bool, bool);
-template RowSet<double> usable_rows(const double*, std::int64_t, std::int64_t, Metric, bool, bool);
+template RowSet<float> usable_rows(const float*, std::int64_t, std::int64_t, Metric, bool);
+template RowSet<double> usable_rows(const double*, std::int64_t, std::int64_t, Metric, bool);
+template RowSet<float> every_row(const float*, std::int64_t, std::int64_t);
+template RowSet<double> every_row(const double*, std::int64_t, std::int64_t);
 template class Tiles<float>;
 template class Tiles<double>;
 

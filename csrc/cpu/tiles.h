@@ -37,23 +37,28 @@ void run_items(const std::vector<double>& work, Body&& body) {
 template <typename T>
 Direction direction_of(const T* x, std::int64_t dim);
 
+constexpr Direction kNotFoundYet{0.0, -1.0};
+
 // The rows of a set that take part; `row[i]` is where the i-th of them stands in `data`.
 template <typename T>
 struct RowSet {
   const T* data;
   std::int64_t dim;
   std::vector<std::int64_t> row;
-  std::vector<Direction> direction;  // what each is multiplied by; (1, 1) under l2
+  std::vector<Direction> direction;  // what each is multiplied by; (1, 1) under l2, (0, 0) for a zero row
 
   std::int64_t size() const { return static_cast<std::int64_t>(row.size()); }
   const T* at(std::int64_t i) const { return data + row[i] * dim; }
 };
 
-// Rows that can be compared: those with a direction under cosine, finite ones under l2. With `all` the others
-// stay, as zeros.
+// Rows that can be compared: those with a direction under cosine, finite ones under l2.
 template <typename T>
-RowSet<T> usable_rows(const T* data, std::int64_t n, std::int64_t dim, Metric metric, bool all,
-                      bool parallel);
+RowSet<T> usable_rows(const T* data, std::int64_t n, std::int64_t dim, Metric metric, bool parallel);
+
+// All rows, as zeros where they have no direction. Directions are found when rows are packed, so that each is
+// fetched from memory once.
+template <typename T>
+RowSet<T> every_row(const T* data, std::int64_t n, std::int64_t dim);
 
 // The values of one metric between the rows of some sets and those of b: cosine, or minus the squared
 // distance.
@@ -61,7 +66,7 @@ template <typename T>
 class Tiles {
  public:
   using Block = Scratch<T>;
-  Tiles(const RowSet<T>& b, Metric metric, bool parallel);
+  Tiles(RowSet<T>& b, Metric metric, bool parallel);
 
   int cols() const { return kernels_.cols; }
   std::int64_t n_strips() const { return n_strips_; }
@@ -70,14 +75,14 @@ class Tiles {
   Scratch<T> tile_memory() const { return Scratch<T>(block_rows(kMostBlockRows) * kernels_.cols); }
 
   // Packs rows [first, first + n) of a, n at most block_rows().
-  Block pack_block(const RowSet<T>& a, std::int64_t first, std::int64_t n) const;
+  Block pack_block(RowSet<T>& a, std::int64_t first, std::int64_t n) const;
   // Values of a block against columns [strip * cols(), + cols()) of b: rows that are `stride` apart. Columns
   // beyond the end of b are zero rows' values.
   void fill(const Block& block, std::int64_t n, std::int64_t strip, T* tile, std::int64_t stride) const;
 
  private:
   static constexpr std::int64_t kMostBlockRows = 384;
-  void pack(const RowSet<T>& set, std::int64_t first, int width, std::int64_t k0, T* out) const;
+  void pack(RowSet<T>& set, std::int64_t first, int width, std::int64_t k0, T* out) const;
 
   const isa::Kernels<T>& kernels_;
   const bool l2_;

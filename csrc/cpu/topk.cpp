@@ -2,6 +2,7 @@
 #include "cpu/topk.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <mutex>
 #include <vector>
@@ -14,8 +15,8 @@ namespace {
 
 using isa::Candidates;
 
-constexpr std::int64_t kGalleryAtOnce = 8192;  // rows that one chunk of work goes over
-constexpr std::int64_t kPanelBytes = 1 << 20;  // of packed gallery rows, while all queries pass by
+constexpr std::int64_t kGalleryAtOnce = 8192;    // rows that one chunk of work goes over
+constexpr std::int64_t kPanelBytes = 256 << 10;  // of packed gallery rows, while all queries pass by
 constexpr std::int64_t kQueriesAtOnce = 1024;
 constexpr std::int64_t kCandidatesAtOnce = 4 << 20;  // that the queries of a chunk may hold
 constexpr std::int64_t kWidestTile = 32;
@@ -120,6 +121,7 @@ struct Search {
   // Gallery rows [first, last) against n queries from `start` on.
   void chunk(std::int64_t start, std::int64_t n, std::int64_t first, std::int64_t last) {
     Shortlist<T> shortlist(n, std::min(k, last - first));
+    set_bars(start, n, shortlist);
     const std::int64_t panel = panel_rows();
     std::vector<typename Tiles<T>::Block> blocks;
     for (std::int64_t from = first; from < last; from += panel)
@@ -134,6 +136,15 @@ struct Search {
   }
 
  private:
+  // What other chunks have found already need not be beaten, but equalled: theirs may be the higher index.
+  void set_bars(std::int64_t start, std::int64_t n, Shortlist<T>& shortlist) {
+    std::lock_guard<std::mutex> hold(merging);
+    for (std::int64_t q = 0; q < n; ++q) {
+      std::int64_t last = queries.row[start + q] * k + k - 1;
+      if (index[last] >= 0) shortlist.from(q)->bar = std::nextafter(score[last], kNone<T>);
+    }
+  }
+
   std::int64_t panel_rows() const {
     std::int64_t rows = kPanelBytes / static_cast<std::int64_t>(sizeof(T)) / dim;
     return std::max<std::int64_t>(rows / kWidestTile, 1) * kWidestTile;
@@ -142,7 +153,7 @@ struct Search {
   // `blocks` are the packed queries, made with the first panel.
   void one_panel(std::int64_t start, std::int64_t n, std::int64_t from, std::int64_t to,
                  std::vector<typename Tiles<T>::Block>& blocks, Shortlist<T>& shortlist) {
-    auto rows = usable_rows(gallery + from * dim, to - from, dim, Metric::cosine, true, false);
+    auto rows = every_row(gallery + from * dim, to - from, dim);
     Tiles<T> tiles(rows, Metric::cosine, false);
     const std::int64_t cols = tiles.cols(), height = tiles.block_rows(n);
     auto tile = tiles.tile_memory();
@@ -197,15 +208,14 @@ void topk(const T* queries, const T* gallery, std::int64_t dim, const std::int64
   std::fill_n(score, out[n_items], std::numeric_limits<T>::quiet_NaN());
   run_items(work, [&](std::size_t i, bool parallel) {
     const std::int64_t* span = spans + 4 * i;
-    Search<T> item{
-        usable_rows(queries + span[0] * dim, span[1] - span[0], dim, Metric::cosine, false, parallel),
-        gallery + span[2] * dim,
-        span[3] - span[2],
-        dim,
-        k,
-        index + out[i],
-        score + out[i],
-        {}};
+    Search<T> item{usable_rows(queries + span[0] * dim, span[1] - span[0], dim, Metric::cosine, parallel),
+                   gallery + span[2] * dim,
+                   span[3] - span[2],
+                   dim,
+                   k,
+                   index + out[i],
+                   score + out[i],
+                   {}};
     search(item, parallel);
   });
 }
