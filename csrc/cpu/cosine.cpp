@@ -106,10 +106,23 @@ bool better_transposed(std::int64_t n, std::int64_t m) {
   return padded(m, rows) * padded(n, cols) < padded(n, rows) * padded(m, cols);
 }
 
+// Has the operating system hand out the pages of the result in a row, while they are fresh in its own lists:
+// a virtual machine's take several times as long when they are first touched one by one in the middle of the
+// work.
+template <typename T>
+void touch(T* scores, std::int64_t n, bool parallel) {
+  constexpr std::int64_t kPage = 4096 / sizeof(T), kAtOnce = 4096 * kPage;
+  run_each(parallel, chunk_count(n, kAtOnce), [&](std::size_t chunk) {
+    std::int64_t first = chunk * kAtOnce, last = std::min(first + kAtOnce, n);
+    for (std::int64_t i = first; i < last; i += kPage) scores[i] = 0;
+  });
+}
+
 template <typename T>
 void matrix_item(RowSet<T>& a, RowSet<T>& b, bool symmetric, bool parallel, T* scores) {
-  const std::int64_t bytes = a.size() * b.size() * static_cast<std::int64_t>(sizeof(T));
-  Writer<T> out(scores, b.size(), bytes > kLargeBytes);
+  const bool large = a.size() * b.size() * static_cast<std::int64_t>(sizeof(T)) > kLargeBytes;
+  if (large) touch(scores, a.size() * b.size(), parallel);
+  Writer<T> out(scores, b.size(), large);
   Part part = symmetric                                  ? Part::upper
               : better_transposed<T>(a.size(), b.size()) ? Part::transposed
                                                          : Part::all;
