@@ -32,6 +32,8 @@ T cosine_of_pair(const T* x, const T* y, std::int64_t dim) {
 
 // Columns that are filled at once, so that rows are written in runs, not tile by tile.
 constexpr std::int64_t kPanelColumns = 256;
+// Columns of one chunk of a matrix of few rows; a multiple of every level's tile.
+constexpr std::int64_t kColumnsAtOnce = 4096;
 // What is larger than this will not be in the caches when it is read: it is written past them.
 constexpr std::int64_t kLargeBytes = 32 << 20;
 
@@ -71,19 +73,20 @@ enum class Part {
   upper        // a set with itself: from the diagonal on, and what mirrors it
 };
 
-// Rows [first, first + n) of a against all m of the tiles.
+// A block of n rows, from `first` on, against columns [from, to). Those of `unpacked` are packed on the way,
+// tile by tile; where it is null, all are packed already.
 template <typename T>
-void matrix_rows(RowSet<T>& a, const Tiles<T>& tiles, std::int64_t m, std::int64_t first, std::int64_t n,
-                 Part part, const Writer<T>& out) {
+void matrix_rows(const Scratch<T>& block, std::int64_t first, std::int64_t n, Tiles<T>& tiles,
+                 RowSet<T>* unpacked, std::int64_t from, std::int64_t to, Part part, const Writer<T>& out) {
   const std::int64_t cols = tiles.cols();
-  auto block = tiles.pack_block(a, first, n);
   const std::int64_t room = (n + kernels<T>().rows - 1) * kPanelColumns;  // tiles end with whole strips
   Scratch<T> panel(room), mirrored(part == Part::all ? 0 : room);
-  std::int64_t start = part == Part::upper ? first / cols * cols : 0;
-  for (std::int64_t j = start; j < m; j += kPanelColumns) {
-    std::int64_t width = std::min(kPanelColumns, m - j);
-    for (std::int64_t c = 0; c < width; c += cols)
-      tiles.fill(block, n, (j + c) / cols, panel.data() + c, kPanelColumns);
+  for (std::int64_t j = from; j < to; j += kPanelColumns) {
+    std::int64_t width = std::min(kPanelColumns, to - j);
+    for (std::int64_t c = 0; c < width; c += cols) {
+      if (unpacked) tiles.pack_columns(*unpacked, j + c, cols, false);
+      tiles.fill(block, n, unpacked ? 0 : (j + c) / cols, panel.data() + c, kPanelColumns);
+    }
     // The first tile of the upper part may begin before the diagonal, on what another block mirrors.
     std::int64_t lead = part == Part::upper ? std::max<std::int64_t>(first - j, 0) : 0;
     if (part != Part::transposed)
@@ -120,6 +123,7 @@ void touch(T* scores, std::int64_t n, bool parallel) {
 
 template <typename T>
 void matrix_item(RowSet<T>& a, RowSet<T>& b, bool symmetric, bool parallel, T* scores) {
+  if (a.size() == 0 || b.size() == 0) return;
   const bool large = a.size() * b.size() * static_cast<std::int64_t>(sizeof(T)) > kLargeBytes;
   if (large) touch(scores, a.size() * b.size(), parallel);
   Writer<T> out(scores, b.size(), large);
@@ -127,13 +131,26 @@ void matrix_item(RowSet<T>& a, RowSet<T>& b, bool symmetric, bool parallel, T* s
               : better_transposed<T>(a.size(), b.size()) ? Part::transposed
                                                          : Part::all;
   RowSet<T>&down = part == Part::transposed ? b : a, &across = part == Part::transposed ? a : b;
-  Tiles<T> tiles(across, Metric::cosine, parallel);
+  const std::int64_t n = down.size(), m = across.size();
+  Tiles<T> all(down.dim, 0, Metric::cosine);
+  const std::int64_t fit = all.block_rows(n), cols = all.cols();
+  if (n <= fit) {  // each tile's columns are used once: there is no need to keep them
+    auto block = all.pack_block(down, 0, n);
+    return run_each(parallel, chunk_count(m, kColumnsAtOnce), [&](std::size_t chunk) {
+      std::int64_t from = chunk * kColumnsAtOnce, to = std::min(from + kColumnsAtOnce, m);
+      Tiles<T> tiles(down.dim, cols, Metric::cosine);
+      matrix_rows(block, 0, n, tiles, &across, from, to, part, out);
+    });
+  }
+  Tiles<T> tiles(down.dim, m, Metric::cosine);
+  tiles.pack_columns(across, 0, m, parallel);
   // Whole cache lines in the runs that mirror a block, where blocks are large.
-  const std::int64_t fit = tiles.block_rows(down.size()), lines = 8 * kernels<T>().rows;
-  const std::int64_t height = fit > lines ? fit / lines * lines : fit;
-  run_each(parallel, chunk_count(down.size(), height), [&](std::size_t chunk) {
-    std::int64_t first = chunk * height, n = std::min(height, down.size() - first);
-    matrix_rows(down, tiles, across.size(), first, n, part, out);
+  const std::int64_t lines = 8 * kernels<T>().rows, height = fit > lines ? fit / lines * lines : fit;
+  run_each(parallel, chunk_count(n, height), [&](std::size_t chunk) {
+    std::int64_t first = chunk * height, of_block = std::min(height, n - first);
+    std::int64_t from = part == Part::upper ? first / cols * cols : 0;
+    matrix_rows(tiles.pack_block(down, first, of_block), first, of_block, tiles,
+                static_cast<RowSet<T>*>(nullptr), from, m, part, out);
   });
 }
 

@@ -154,7 +154,8 @@ void match_item(const T* a, std::int64_t n, const T* b, std::int64_t m, std::int
                 bool parallel, std::int64_t* index, T* score) {
   RowSet<T> rows_a = usable_rows(a, n, dim, rule.metric, parallel);
   RowSet<T> rows_b = usable_rows(b, m, dim, rule.metric, parallel);
-  Tiles<T> tiles(rows_b, rule.metric, parallel);
+  Tiles<T> tiles(dim, rows_b.size(), rule.metric);
+  tiles.pack_columns(rows_b, 0, rows_b.size(), parallel);
   auto best = sweep(rows_a, tiles, rows_b.size(), rule.ratio > 0 ? 2 : 1, parallel);
   decide(rows_a, rows_b, best, rule, parallel, index, score);
 }
@@ -263,7 +264,8 @@ void patch_best_match(const T* a, const T* b, std::int64_t dim, const std::int64
     RowSet<T> rows_a = usable_rows(a + span[0] * dim, n, dim, Metric::cosine, parallel);
     RowSet<T> rows_b = usable_rows(b + span[2] * dim, m, dim, Metric::cosine, parallel);
     if (rows_a.size() == 0 || rows_b.size() == 0) return;
-    Tiles<T> tiles(rows_b, Metric::cosine, parallel);
+    Tiles<T> tiles(dim, rows_b.size(), Metric::cosine);
+    tiles.pack_columns(rows_b, 0, rows_b.size(), parallel);
     auto best = sweep(rows_a, tiles, rows_b.size(), 1, parallel);
     T *forward = score + out[i], *backward = forward + n;
     for (std::int64_t r = 0; r < rows_a.size(); ++r) forward[rows_a.row[r]] = best.rows[r].value[0];

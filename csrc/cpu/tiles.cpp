@@ -69,16 +69,18 @@ RowSet<T> every_row(const T* data, std::int64_t n, std::int64_t dim) {
 }
 
 template <typename T>
-Tiles<T>::Tiles(RowSet<T>& b, Metric metric, bool parallel)
+Tiles<T>::Tiles(std::int64_t dim, std::int64_t n, Metric metric)
     : kernels_(kernels<T>()),
       l2_(metric == Metric::l2),
-      dim_(b.dim),
-      n_strips_(chunk_count(b.size(), kernels_.cols)),
-      b_(n_strips_ * kernels_.cols * dim_ + isa::kOverrun) {
-  run_each(parallel, n_strips_, [&](std::size_t strip) {
-    std::int64_t first = strip * kernels_.cols;
+      dim_(dim),
+      columns_(rounded_up(n, kernels_.cols) * dim + isa::kOverrun) {}
+
+template <typename T>
+void Tiles<T>::pack_columns(RowSet<T>& b, std::int64_t first, std::int64_t n, bool parallel) {
+  run_each(parallel, chunk_count(n, kernels_.cols), [&](std::size_t strip) {
+    std::int64_t column = strip * kernels_.cols;
     for (std::int64_t k0 = 0; k0 < dim_; k0 += kChain)
-      pack(b, first, kernels_.cols, k0, b_.data() + first * dim_ + k0 * kernels_.cols);
+      pack(b, first + column, kernels_.cols, k0, columns_.data() + column * dim_ + k0 * kernels_.cols);
   });
 }
 
@@ -121,7 +123,7 @@ template <typename T>
 void Tiles<T>::fill(const Block& block, std::int64_t n, std::int64_t strip, T* tile,
                     std::int64_t stride) const {
   std::int64_t padded = rounded_up(n, kernels_.rows);
-  const T* b = b_.data() + strip * kernels_.cols * dim_;
+  const T* b = columns_.data() + strip * kernels_.cols * dim_;
   auto kernel = l2_ ? kernels_.minus_l2 : kernels_.dot;
   for (std::int64_t k0 = 0; k0 < dim_; k0 += kChain)
     kernel(padded / kernels_.rows, std::min(kChain, dim_ - k0), block.data() + k0 * padded,

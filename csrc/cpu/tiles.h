@@ -60,23 +60,25 @@ RowSet<T> usable_rows(const T* data, std::int64_t n, std::int64_t dim, Metric me
 template <typename T>
 RowSet<T> every_row(const T* data, std::int64_t n, std::int64_t dim);
 
-// The values of one metric between the rows of some sets and those of b: cosine, or minus the squared
+// The values of one metric between rows and columns that are packed for it: cosine, or minus the squared
 // distance.
 template <typename T>
 class Tiles {
  public:
   using Block = Scratch<T>;
-  Tiles(RowSet<T>& b, Metric metric, bool parallel);
+  // Room for n columns, which pack_columns() fills.
+  Tiles(std::int64_t dim, std::int64_t n, Metric metric);
 
   int cols() const { return kernels_.cols; }
-  std::int64_t n_strips() const { return n_strips_; }
   // Rows that are packed at once, of a set of so many.
   std::int64_t block_rows(std::int64_t n) const;
   Scratch<T> tile_memory() const { return Scratch<T>(block_rows(kMostBlockRows) * kernels_.cols); }
 
+  // Makes rows [first, first + n) of b the columns.
+  void pack_columns(RowSet<T>& b, std::int64_t first, std::int64_t n, bool parallel);
   // Packs rows [first, first + n) of a, n at most block_rows().
   Block pack_block(RowSet<T>& a, std::int64_t first, std::int64_t n) const;
-  // Values of a block against columns [strip * cols(), + cols()) of b: rows that are `stride` apart. Columns
+  // Values of a block against columns [strip * cols(), + cols()): rows that are `stride` apart. Columns
   // beyond the end of b are zero rows' values.
   void fill(const Block& block, std::int64_t n, std::int64_t strip, T* tile, std::int64_t stride) const;
 
@@ -86,8 +88,8 @@ class Tiles {
 
   const isa::Kernels<T>& kernels_;
   const bool l2_;
-  const std::int64_t dim_, n_strips_;
-  Scratch<T> b_;
+  const std::int64_t dim_;
+  Scratch<T> columns_;
 };
 
 }  // namespace wmb

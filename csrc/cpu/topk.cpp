@@ -122,10 +122,25 @@ struct Search {
   void chunk(std::int64_t start, std::int64_t n, std::int64_t first, std::int64_t last) {
     Shortlist<T> shortlist(n, std::min(k, last - first));
     set_bars(start, n, shortlist);
-    const std::int64_t panel = panel_rows();
-    std::vector<typename Tiles<T>::Block> blocks;
-    for (std::int64_t from = first; from < last; from += panel)
-      one_panel(start, n, from, std::min(from + panel, last), blocks, shortlist);
+    auto rows = every_row(gallery + first * dim, last - first, dim);
+    const std::int64_t panel = panel_rows(n);
+    Tiles<T> tiles(dim, panel, Metric::cosine);
+    auto blocks = packed_queries(tiles, start, n);
+    auto tile = tiles.tile_memory();
+    for (std::int64_t from = 0; from < rows.size(); from += panel) {
+      const std::int64_t of_panel = std::min(panel, rows.size() - from), cols = tiles.cols();
+      tiles.pack_columns(rows, from, of_panel, false);
+      for (std::size_t b = 0; b < blocks.size(); ++b)
+        for (std::int64_t c = 0; c < of_panel; c += cols) {
+          std::int64_t query = b * tiles.block_rows(n), of_block = std::min(tiles.block_rows(n), n - query);
+          tiles.fill(blocks[b], of_block, c / cols, tile.data(), cols);
+          leave_out(rows, from + c, cols, of_block, tile.data());
+          if (kernels<T>().offer(of_block, tile.data(), cols,
+                                 static_cast<typename Shortlist<T>::Index>(first + from + c),
+                                 shortlist.from(query)))
+            shortlist.make_room(query, of_block);
+        }
+    }
     std::lock_guard<std::mutex> hold(merging);
     std::vector<std::int64_t> old_index;
     std::vector<T> old_score;
@@ -145,31 +160,21 @@ struct Search {
     }
   }
 
-  std::int64_t panel_rows() const {
+  // One tile's, where all queries are one block.
+  std::int64_t panel_rows(std::int64_t n) const {
+    Tiles<T> tiles(dim, 0, Metric::cosine);
+    if (n <= tiles.block_rows(n)) return tiles.cols();
     std::int64_t rows = kPanelBytes / static_cast<std::int64_t>(sizeof(T)) / dim;
     return std::max<std::int64_t>(rows / kWidestTile, 1) * kWidestTile;
   }
 
-  // `blocks` are the packed queries, made with the first panel.
-  void one_panel(std::int64_t start, std::int64_t n, std::int64_t from, std::int64_t to,
-                 std::vector<typename Tiles<T>::Block>& blocks, Shortlist<T>& shortlist) {
-    auto rows = every_row(gallery + from * dim, to - from, dim);
-    Tiles<T> tiles(rows, Metric::cosine, false);
-    const std::int64_t cols = tiles.cols(), height = tiles.block_rows(n);
-    auto tile = tiles.tile_memory();
-    for (std::int64_t b = 0; b * height < n; ++b) {
-      std::int64_t of_block = std::min(height, n - b * height);
-      if (b == static_cast<std::int64_t>(blocks.size()))
-        blocks.push_back(tiles.pack_block(queries, start + b * height, of_block));
-      for (std::int64_t strip = 0; strip < tiles.n_strips(); ++strip) {
-        tiles.fill(blocks[b], of_block, strip, tile.data(), cols);
-        leave_out(rows, strip * cols, cols, of_block, tile.data());
-        if (kernels<T>().offer(of_block, tile.data(), cols,
-                               static_cast<typename Shortlist<T>::Index>(from + strip * cols),
-                               shortlist.from(b * height)))
-          shortlist.make_room(b * height, of_block);
-      }
-    }
+  std::vector<typename Tiles<T>::Block> packed_queries(const Tiles<T>& tiles, std::int64_t start,
+                                                       std::int64_t n) {
+    std::vector<typename Tiles<T>::Block> blocks;
+    const std::int64_t height = tiles.block_rows(n);
+    for (std::int64_t q = 0; q < n; q += height)
+      blocks.push_back(tiles.pack_block(queries, start + q, std::min(height, n - q)));
+    return blocks;
   }
 
   // Columns without a direction, and those beyond the end, are no candidates.
