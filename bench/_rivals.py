@@ -73,6 +73,49 @@ def numkong_mutual(numkong: ModuleType, a: Any, b: Any) -> Any:
     return _agreeing(similarity.argmax(axis=1), similarity.argmax(axis=0))
 
 
+def unit(rows: Any) -> Any:
+    """Rows at length 1."""
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+def faiss_search(gallery: Any, queries: Any, k: int) -> Callable[[ModuleType], Any]:
+    """Scores of the k best by faiss's exact index, which is built once, beforehand."""
+    index: list[Any] = []
+
+    def search(faiss: ModuleType) -> Any:
+        if not index:
+            index.append(faiss.IndexFlatIP(gallery.shape[1]))
+            index[0].add(gallery)
+        return index[0].search(queries, k)[0]
+
+    return search
+
+
+def numpy_topk(queries: Any, gallery: Any, k: int) -> Any:
+    """The same by the whole matrix."""
+    scores = queries @ gallery.T
+    best = np.take_along_axis(scores, np.argpartition(scores, -k, axis=1)[:, -k:], axis=1)
+    return -np.sort(-best, axis=1)
+
+
+def torch_topk(torch: ModuleType, queries: Any, gallery: Any, k: int) -> Any:
+    """The same by torch."""
+    return torch.topk(torch.from_numpy(queries) @ torch.from_numpy(gallery).T, k, dim=1).values.numpy()
+
+
+def numpy_patches(a: Any, b: Any) -> Any:
+    """Best cosines both ways of each pair of frames, as WRBench's evaluator takes them: (pairs, N + M)."""
+    matrices = (unit(x) @ unit(y).T for x, y in zip(a, b, strict=True))
+    return np.stack([np.concatenate([s.max(axis=1), s.max(axis=0)]) for s in matrices])
+
+
+def torch_patches(torch: ModuleType, a: Any, b: Any) -> Any:
+    """The same by torch, all pairs in one batch."""
+    normalize = torch.nn.functional.normalize
+    matrices = normalize(torch.from_numpy(a), dim=-1) @ normalize(torch.from_numpy(b), dim=-1).mT
+    return torch.cat([matrices.amax(dim=2), matrices.amax(dim=1)], dim=1).numpy()
+
+
 def _agreeing(forward: Any, backward: Any) -> Any:
     index = np.arange(len(forward))
     mutual = backward[forward] == index
@@ -83,6 +126,11 @@ def numpy_cosine_pairs(a: Any, b: Any) -> Any:
     """Cosines of rows that belong together."""
     lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
     return np.einsum("nd,nd->n", a, b) / lengths
+
+
+def numpy_verify(faces: Any, reference: Any) -> Any:
+    """One cosine at a time, as the evaluators of faces do."""
+    return np.array([np.dot(f, reference) / (np.linalg.norm(f) * np.linalg.norm(reference)) for f in faces])
 
 
 def torch_cosine_pairs(torch: ModuleType, a: Any, b: Any) -> Any:

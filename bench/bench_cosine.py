@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cosine_matrix and cosine_pairs against NumPy, torch and NumKong, from one pair to all pairs."""
+"""cosine_matrix, cosine_pairs and verify_identity against NumPy, torch and NumKong, from one pair to all pairs."""
 
 from __future__ import annotations
 
@@ -45,6 +45,26 @@ def cases(full: bool) -> Iterator[Case]:
             *_rivals.contender("torch", lambda torch: _rivals.torch_cosine_pairs(torch, a, b), right),
         ],
         a.nbytes + b.nbytes + 4.0 * n,
+        "GB/s",
+    )
+    faces = rng.standard_normal((493, 512), dtype=np.float32)
+    yield Case(
+        "verify_identity",
+        "493x512 float32 against one",
+        [
+            Contender(
+                "wmb_fast",
+                lambda: wmb.verify_identity(faces, faces[0], threshold=0.3).score,
+                _close(wmb.reference.cosine_pairs(faces, faces[0])),
+            ),
+            *_rivals.contender(
+                "numpy",
+                lambda _: _rivals.numpy_verify(faces, faces[0]),
+                _close(wmb.reference.cosine_pairs(faces, faces[0])),
+                what="face by face",
+            ),
+        ],
+        float(faces.nbytes),
         "GB/s",
     )
     sizes = [(493, 5, 512), (10_000, 10_000, 512) if full else (2500, 2500, 512)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mutual_matches against faiss, torch, NumPy and NumKong, and against the bare matrix product."""
+"""mutual_matches and patch_best_match against faiss, torch, NumPy and NumKong, and the bare matrix product."""
 
 from __future__ import annotations
 
@@ -33,6 +33,21 @@ def cases(full: bool) -> Iterator[Case]:
         a /= np.linalg.norm(a, axis=1, keepdims=True)
         b /= np.linalg.norm(b, axis=1, keepdims=True)
         yield from _of(a, b)
+    for frames, patches, dim in [(24, 256, 384), (24, 1369, 768)] if full else [(8, 256, 384)]:
+        yield _patches(np.random.default_rng(dim).standard_normal((frames, patches, dim), dtype=np.float32))
+
+
+def _patches(tokens: Any) -> Case:
+    """All adjacent pairs of a clip's frames."""
+    a, b = tokens[:-1], tokens[1:]
+    truth = _rivals.numpy_patches(a[:2].astype(np.float64), b[:2].astype(np.float64))
+    contenders = [
+        Contender("wmb_fast", lambda: wmb.patch_best_match(a, b), _close(truth)),
+        *_rivals.contender("numpy", lambda _: _rivals.numpy_patches(a, b), _close(truth), what="pair by pair"),
+        *_rivals.contender("torch", lambda torch: _rivals.torch_patches(torch, a, b), _close(truth), what="bmm"),
+    ]
+    name = f"{len(a)} pairs of {a.shape[1]}x{a.shape[2]} float32"
+    return Case("patch_best_match", name, contenders, 2.0 * a.size * a.shape[1], "GFLOP/s")
 
 
 def _of(a: Any, b: Any) -> Iterator[Case]:
@@ -68,6 +83,16 @@ def _same_as(truth: Any) -> Callable[[Any], str]:
     def check(got: Any) -> str:
         differing = want ^ {tuple(pair) for pair in got.tolist()}
         return f"{len(differing)} of {len(want)} pairs differ" if len(differing) > len(want) / 1000 else ""
+
+    return check
+
+
+def _close(truth: Any) -> Callable[[Any], str]:
+    """Within 2e-6 of the float64 answer, which is of the first pairs alone."""
+
+    def check(got: Any) -> str:
+        error = float(np.max(np.abs(np.asarray(got, dtype=np.float64)[: len(truth)] - truth)))
+        return "" if error <= 2e-6 else f"off by {error:.2g}"
 
     return check
 

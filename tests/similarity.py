@@ -39,6 +39,8 @@ def everything(scale: float = 1.0) -> str:
         n, m = max(1, int(n * scale)), int(m * scale)
         a, b = rows(n, dim, 1, dtype), rows(m, dim, 2, dtype)
         add(wmb.cosine_pairs(a[:50], b[:n][:50]), wmb.cosine_matrix(a, b), wmb.cosine_matrix(b))
+        best = wmb.topk(a, b, 17)
+        add(best.index, best.score, wmb.patch_best_match(a, b))
         for metric in ("cosine", "l2"):
             found = wmb.nearest(a, b, metric=metric)
             add(found.index, found.score)

@@ -81,6 +81,9 @@ CALLS: dict[str, tuple[int | None, Callable[[slice], Any]]] = {
     "cosine_matrix": (5, lambda b: wmb.cosine_matrix(ROWS[b], ROWS[b, :53])),
     "nearest": (5, lambda b: wmb.nearest(ROWS[b], ROWS[b, 7:150])),
     "mutual_matches": (5, lambda b: wmb.mutual_matches(ROWS[b], ROWS[b, 7:150] + ROWS[b, :143], ratio=0.95)),
+    "patch_best_match": (5, lambda b: wmb.patch_best_match(ROWS[b], ROWS[b, 7:150])),
+    "topk": (5, lambda b: wmb.topk(ROWS[b], ROWS[b, 7:150], 9)),
+    "verify_identity": (5, lambda b: wmb.verify_identity(ROWS[b], ROWS[b, ::-1], threshold=0.05)),
     "assign": (61, lambda b: wmb.assign(np.round(random(61, 33, 37), 1)[b])),
     "assignment": (61, lambda b: wmb.assignment(random(61, 41, 41)[b], null_cost=0.1)),
     "box_medians": (
@@ -202,11 +205,12 @@ def test_batch_splits(op: str) -> None:
 def test_denormals_stay_whatever_the_caller_has_set() -> None:
     torch = pytest.importorskip("torch")
     tiny = np.full((40, 8), 1e-41, dtype=np.float32) * np.arange(1, 9, dtype=np.float32)
-    before = digest(wmb.cosine_pairs(tiny, tiny[::-1]))
+    ops = (wmb.cosine_pairs, wmb.cosine_matrix, wmb.patch_best_match, lambda a, b: wmb.topk(a, b, 3))
+    before = [digest(op(tiny, tiny[::-1])) for op in ops]
     if not torch.set_flush_denormal(True):
         pytest.skip("this machine cannot flush denormals")
     try:
-        after = digest(wmb.cosine_pairs(tiny, tiny[::-1]))
+        after = [digest(op(tiny, tiny[::-1])) for op in ops]
     finally:
         torch.set_flush_denormal(False)
     assert after == before

@@ -36,7 +36,8 @@ namespace wmb {
   X(camera_not_usable)     \
   X(no_valid_depth)        \
   X(no_covisibility)       \
-  X(no_valid_confidence)
+  X(no_valid_confidence)   \
+  X(zero_embedding)
 
 enum class Reason : std::uint8_t {
 #define WMB_REASON_ENTRY(name) name,

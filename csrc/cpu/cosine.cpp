@@ -30,34 +30,128 @@ T cosine_of_pair(const T* x, const T* y, std::int64_t dim) {
   return static_cast<T>(cosine_from_sums(sums[0], sums[1], sums[2]));
 }
 
-constexpr std::int64_t kStripsAtOnce = 16;  // so that a row is written in runs, not tile by tile
+// Columns that are filled at once, so that rows are written in runs, not tile by tile.
+constexpr std::int64_t kPanelColumns = 256;
+// Columns of one chunk of a matrix of few rows; a multiple of every level's tile.
+constexpr std::int64_t kColumnsAtOnce = 4096;
+// What is larger than this will not be in the caches when it is read: it is written past them.
+constexpr std::int64_t kLargeBytes = 32 << 20;
 
-// Rows [first, first + n) of the matrix; with `symmetric` from column `first` on, and what mirrors it.
 template <typename T>
-void matrix_rows(const Tiles<T>& tiles, std::int64_t m, std::int64_t first, std::int64_t n, bool symmetric,
-                 T* scores) {
-  const std::int64_t cols = tiles.cols(), n_strips = chunk_count(m, cols);
-  auto block = tiles.pack_block(first, n);
-  std::vector<Scratch<T>> memory;
-  for (std::int64_t s = 0; s < kStripsAtOnce; ++s) memory.push_back(tiles.tile_memory());
-  for (std::int64_t start = symmetric ? first / cols : 0; start < n_strips; start += kStripsAtOnce) {
-    std::int64_t stop = std::min(start + kStripsAtOnce, n_strips);
-    for (std::int64_t s = start; s < stop; ++s) {
-      T* tile = memory[s - start].data();
-      tiles.fill(block, n, s, tile);
-      for (std::int64_t i = 0; i < n * cols; ++i) tile[i] = clip_cosine(tile[i]);
-    }
-    for (std::int64_t r = 0; r < n; ++r)
-      for (std::int64_t s = start; s < stop; ++s) {
-        std::int64_t from = std::max(s * cols, symmetric ? first : 0), to = std::min((s + 1) * cols, m);
-        const T* row = memory[s - start].data() + r * cols - s * cols;
-        if (from < to) std::copy(row + from, row + to, scores + (first + r) * m + from);
-      }
-    for (std::int64_t j = std::max(start * cols, first + n); symmetric && j < std::min(stop * cols, m); ++j) {
-      const T* column = memory[j / cols - start].data() + j % cols;
-      for (std::int64_t r = 0; r < n; ++r) scores[j * m + first + r] = column[r * cols];
-    }
+class Writer {
+ public:
+  Writer(T* scores, std::int64_t width, bool past_caches)
+      : scores_(scores), width_(width), past_caches_(past_caches) {}
+
+  // A panel whose first element belongs at (row, column).
+  void write(std::int64_t n_rows, std::int64_t n_cols, const T* panel, std::int64_t stride, std::int64_t row,
+             std::int64_t column) const {
+    T* to = scores_ + row * width_ + column;
+    if (past_caches_) return kernels<T>().stream(n_rows, n_cols, panel, stride, to, width_);
+    for (std::int64_t r = 0; r < n_rows; ++r) std::copy_n(panel + r * stride, n_cols, to + r * width_);
   }
+
+  // A panel that is to be transposed. `memory` holds as much as the panel, and is used if writes go past the
+  // caches.
+  void write_transposed(std::int64_t n_rows, std::int64_t n_cols, const T* panel, std::int64_t stride,
+                        std::int64_t row, std::int64_t column, T* memory) const {
+    if (!past_caches_)
+      return kernels<T>().transpose(n_rows, n_cols, panel, stride, scores_ + row * width_ + column, width_);
+    kernels<T>().transpose(n_rows, n_cols, panel, stride, memory, n_rows);
+    write(n_cols, n_rows, memory, n_rows, row, column);
+  }
+
+ private:
+  T* scores_;
+  std::int64_t width_;
+  bool past_caches_;
+};
+
+enum class Part {
+  all,
+  transposed,  // the tiles' rows are the matrix's columns
+  upper        // a set with itself: from the diagonal on, and what mirrors it
+};
+
+// A block of n rows, from `first` on, against columns [from, to). Those of `unpacked` are packed on the way,
+// tile by tile; where it is null, all are packed already.
+template <typename T>
+void matrix_rows(const Scratch<T>& block, std::int64_t first, std::int64_t n, Tiles<T>& tiles,
+                 RowSet<T>* unpacked, std::int64_t from, std::int64_t to, Part part, const Writer<T>& out) {
+  const std::int64_t cols = tiles.cols();
+  const std::int64_t room = (n + kernels<T>().rows - 1) * kPanelColumns;  // tiles end with whole strips
+  Scratch<T> panel(room), mirrored(part == Part::all ? 0 : room);
+  for (std::int64_t j = from; j < to; j += kPanelColumns) {
+    std::int64_t width = std::min(kPanelColumns, to - j);
+    for (std::int64_t c = 0; c < width; c += cols) {
+      if (unpacked) tiles.pack_columns(*unpacked, j + c, cols, false);
+      tiles.fill(block, n, unpacked ? 0 : (j + c) / cols, panel.data() + c, kPanelColumns);
+    }
+    // The first tile of the upper part may begin before the diagonal, on what another block mirrors.
+    std::int64_t lead = part == Part::upper ? std::max<std::int64_t>(first - j, 0) : 0;
+    if (part != Part::transposed)
+      out.write(n, width - lead, panel.data() + lead, kPanelColumns, first, j + lead);
+    if (part == Part::all) continue;
+    std::int64_t skip = part == Part::upper ? std::max<std::int64_t>(first + n - j, 0) : 0;
+    if (skip < width)
+      out.write_transposed(n, width - skip, panel.data() + skip, kPanelColumns, j + skip, first,
+                           mirrored.data());
+  }
+}
+
+// Which of two sets is packed in rows and which in columns: what leaves less room unused at the edges.
+template <typename T>
+bool better_transposed(std::int64_t n, std::int64_t m) {
+  const std::int64_t rows = kernels<T>().rows, cols = kernels<T>().cols;
+  auto padded = [](std::int64_t size, std::int64_t step) {
+    return static_cast<double>((size + step - 1) / step * step);
+  };
+  return padded(m, rows) * padded(n, cols) < padded(n, rows) * padded(m, cols);
+}
+
+// Has the operating system hand out the pages of the result in a row, while they are fresh in its own lists:
+// a virtual machine's take several times as long when they are first touched one by one in the middle of the
+// work.
+template <typename T>
+void touch(T* scores, std::int64_t n, bool parallel) {
+  constexpr std::int64_t kPage = 4096 / sizeof(T), kAtOnce = 4096 * kPage;
+  run_each(parallel, chunk_count(n, kAtOnce), [&](std::size_t chunk) {
+    std::int64_t first = chunk * kAtOnce, last = std::min(first + kAtOnce, n);
+    for (std::int64_t i = first; i < last; i += kPage) scores[i] = 0;
+  });
+}
+
+template <typename T>
+void matrix_item(RowSet<T>& a, RowSet<T>& b, bool symmetric, bool parallel, T* scores) {
+  if (a.size() == 0 || b.size() == 0) return;
+  const bool large = a.size() * b.size() * static_cast<std::int64_t>(sizeof(T)) > kLargeBytes;
+  if (large) touch(scores, a.size() * b.size(), parallel);
+  Writer<T> out(scores, b.size(), large);
+  Part part = symmetric                                  ? Part::upper
+              : better_transposed<T>(a.size(), b.size()) ? Part::transposed
+                                                         : Part::all;
+  RowSet<T>&down = part == Part::transposed ? b : a, &across = part == Part::transposed ? a : b;
+  const std::int64_t n = down.size(), m = across.size();
+  Tiles<T> all(down.dim, 0, Metric::cosine);
+  const std::int64_t fit = all.block_rows(n), cols = all.cols();
+  if (n <= fit) {  // each tile's columns are used once: there is no need to keep them
+    auto block = all.pack_block(down, 0, n);
+    return run_each(parallel, chunk_count(m, kColumnsAtOnce), [&](std::size_t chunk) {
+      std::int64_t from = chunk * kColumnsAtOnce, to = std::min(from + kColumnsAtOnce, m);
+      Tiles<T> tiles(down.dim, cols, Metric::cosine);
+      matrix_rows(block, 0, n, tiles, &across, from, to, part, out);
+    });
+  }
+  Tiles<T> tiles(down.dim, m, Metric::cosine);
+  tiles.pack_columns(across, 0, m, parallel);
+  // Whole cache lines in the runs that mirror a block, where blocks are large.
+  const std::int64_t lines = 8 * kernels<T>().rows, height = fit > lines ? fit / lines * lines : fit;
+  run_each(parallel, chunk_count(n, height), [&](std::size_t chunk) {
+    std::int64_t first = chunk * height, of_block = std::min(height, n - first);
+    std::int64_t from = part == Part::upper ? first / cols * cols : 0;
+    matrix_rows(tiles.pack_block(down, first, of_block), first, of_block, tiles,
+                static_cast<RowSet<T>*>(nullptr), from, m, part, out);
+  });
 }
 
 // NaN in the rows and columns of vectors without a direction.
@@ -97,16 +191,13 @@ void cosine_matrix(const T* a, const T* b, std::int64_t dim, const std::int64_t*
   }
   run_items(work, [&](std::size_t i, bool parallel) {
     const std::int64_t* span = spans + 4 * i;
-    auto rows_a = usable_rows(a + span[0] * dim, span[1] - span[0], dim, Metric::cosine, true, parallel);
-    auto rows_b =
-        symmetric ? rows_a
-                  : usable_rows(b + span[2] * dim, span[3] - span[2], dim, Metric::cosine, true, parallel);
-    Tiles<T> tiles(rows_a, rows_b, Metric::cosine, parallel);
-    run_each(parallel, chunk_count(rows_a.size(), tiles.block_rows()), [&](std::size_t chunk) {
-      std::int64_t first = chunk * tiles.block_rows();
-      std::int64_t n = std::min(tiles.block_rows(), rows_a.size() - first);
-      matrix_rows(tiles, rows_b.size(), first, n, symmetric, out[i]);
-    });
+    auto rows_a = every_row(a + span[0] * dim, span[1] - span[0], dim);
+    if (symmetric) {
+      matrix_item(rows_a, rows_a, true, parallel, out[i]);
+      return blank(rows_a, rows_a, out[i]);
+    }
+    auto rows_b = every_row(b + span[2] * dim, span[3] - span[2], dim);
+    matrix_item(rows_a, rows_b, false, parallel, out[i]);
     blank(rows_a, rows_b, out[i]);
   });
 }

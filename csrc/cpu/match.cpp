@@ -59,9 +59,9 @@ struct Best {
 
 // Goes over all pairs, block by block. `tiles` as in cpu/tiles.h.
 template <typename T, typename AnyTiles>
-Best<T> sweep(const AnyTiles& tiles, std::int64_t n_rows, std::int64_t n_cols, int keep, bool parallel) {
+Best<T> sweep(RowSet<T>& a, const AnyTiles& tiles, std::int64_t n_cols, int keep, bool parallel) {
   using Index = typename Best<T>::Index;
-  const std::int64_t cols = tiles.cols(), height = tiles.block_rows();
+  const std::int64_t n_rows = a.size(), cols = tiles.cols(), height = tiles.block_rows(n_rows);
   const std::int64_t across = chunk_count(n_cols, kColumnsAtOnce);
   Best<T> best(n_rows, n_cols);
   std::mutex merging;
@@ -72,10 +72,10 @@ Best<T> sweep(const AnyTiles& tiles, std::int64_t n_rows, std::int64_t n_cols, i
     std::vector<TopTwo<T>> rows(n, {{kNone<T>, kNone<T>}, {-1, -1}});
     std::vector<T> col_value(chunk_count(last_col - first_col, cols) * cols, kNone<T>);
     std::vector<Index> col_row(col_value.size(), -1);
-    auto block = tiles.pack_block(first_row, n);
+    auto block = tiles.pack_block(a, first_row, n);
     auto tile = tiles.tile_memory();
     for (std::int64_t j = first_col; j < last_col; j += cols) {
-      tiles.fill(block, n, j / cols, tile.data());
+      tiles.fill(block, n, j / cols, tile.data(), cols);
       for (std::int64_t beyond = n_cols - j; beyond < cols; ++beyond)
         for (std::int64_t r = 0; r < n; ++r) tile.data()[r * cols + beyond] = kNone<T>;
       kernels<T>().best(n, tile.data(), static_cast<Index>(first_row), static_cast<Index>(j), keep,
@@ -89,8 +89,16 @@ Best<T> sweep(const AnyTiles& tiles, std::int64_t n_rows, std::int64_t n_cols, i
 
 template <typename T>
 T score_of(T value, Metric metric) {
-  if (metric == Metric::cosine) return clip_cosine(value);
+  if (metric == Metric::cosine) return value;
   return metric == Metric::l2 ? std::sqrt(T(0) - value) : T(0) - value;
+}
+
+// By how much the squared distance of two directions may differ from 2 - 2 cos, of a cosine from a tile: the
+// roundings of a chain, of the sum of chains and of both rows, by Cauchy and Schwarz, doubled.
+template <typename T>
+double distance_slack(std::int64_t dim) {
+  double roundings = static_cast<double>(isa::kChain + dim / isa::kChain + 4);
+  return 2.02 * roundings * std::numeric_limits<T>::epsilon() / 2;
 }
 
 template <typename T>
@@ -98,14 +106,20 @@ bool passes(const RowSet<T>& a, const RowSet<T>& b, std::int64_t i, const TopTwo
             const NearDistances& near) {
   if (row.index[1] < 0) return false;
   double d[2];
+  if (rule.metric == Metric::cosine) {
+    const double slack = distance_slack<T>(a.dim), square = rule.ratio * rule.ratio;
+    const double first = 2 - 2.0 * row.value[0], second = 2 - 2.0 * row.value[1];
+    if (first + slack < square * (second - slack)) return true;
+    if (first - slack > square * (second + slack)) return false;
+  }
   for (int k = 0; k < 2; ++k) {
-    std::int64_t j = row.index[k];
-    d[k] =
-        rule.metric == Metric::cosine
-            ? std::sqrt(direction_distance_squared(a.at(i), a.direction[i], b.at(j), b.direction[j], a.dim))
-            : score_of(row.value[k], rule.metric);
+    const std::int64_t j = row.index[k];
+    if (rule.metric == Metric::cosine) {  // too close to say: from the rows themselves
+      d[k] = std::sqrt(direction_distance_squared(a.at(i), a.direction[i], b.at(j), b.direction[j], a.dim));
+      continue;
+    }
     const std::vector<double>& nearer = k == 0 ? near.first : near.second;
-    if (!nearer.empty() && !std::isnan(nearer[i])) d[k] = nearer[i];
+    d[k] = !nearer.empty() && !std::isnan(nearer[i]) ? nearer[i] : score_of(row.value[k], rule.metric);
   }
   return passes_ratio(d[0], d[1], rule.ratio);
 }
@@ -167,11 +181,12 @@ struct Extent {
 template <typename T>
 void match_item(const T* a, std::int64_t n, const T* b, std::int64_t m, std::int64_t dim, MatchRule rule,
                 bool all_safe, bool parallel, std::int64_t* index, T* score) {
-  RowSet<T> rows_a = usable_rows(a, n, dim, rule.metric, false, parallel);
-  RowSet<T> rows_b = usable_rows(b, m, dim, rule.metric, false, parallel);
+  RowSet<T> rows_a = usable_rows(a, n, dim, rule.metric, parallel);
+  RowSet<T> rows_b = usable_rows(b, m, dim, rule.metric, parallel);
   const int keep = rule.ratio > 0 || !all_safe ? 2 : 1;
-  Tiles<T> tiles(rows_a, rows_b, rule.metric, parallel);
-  auto best = sweep<T>(tiles, rows_a.size(), rows_b.size(), keep, parallel);
+  Tiles<T> tiles(dim, rows_b.size(), rule.metric);
+  tiles.pack_columns(rows_b, 0, rows_b.size(), parallel);
+  auto best = sweep(rows_a, tiles, rows_b.size(), keep, parallel);
   NearDistances near;
   if (rule.metric == Metric::l2) near = settle_near(rows_a, rows_b, all_safe, best);
   decide(rows_a, rows_b, best, rule, near, parallel, index, score);
@@ -215,14 +230,15 @@ class BinaryTiles {
         b_(words_of(b, m, (m + cols() - 1) / cols() * cols(), dim)) {}
 
   std::int64_t cols() const { return simd().f32.cols; }
-  std::int64_t block_rows() const { return 256; }
-  Scratch<float> tile_memory() const { return Scratch<float>(block_rows() * cols()); }
-  Block pack_block(std::int64_t first, std::int64_t) const { return first; }
-  void fill(Block first, std::int64_t n, std::int64_t strip, float* tile) const {
+  std::int64_t block_rows(std::int64_t) const { return kBlockRows; }
+  Scratch<float> tile_memory() const { return Scratch<float>(kBlockRows * cols()); }
+  Block pack_block(RowSet<float>&, std::int64_t first, std::int64_t) const { return first; }
+  void fill(Block first, std::int64_t n, std::int64_t strip, float* tile, std::int64_t) const {
     simd().minus_hamming(n, words_, a_.data() + first * words_, b_.data() + strip * cols() * words_, tile);
   }
 
  private:
+  static constexpr std::int64_t kBlockRows = 256;
   std::vector<std::uint64_t> words_of(const std::uint8_t* rows, std::int64_t n, std::int64_t room,
                                       std::int64_t dim) const {
     std::vector<std::uint64_t> words(room * words_, 0);
@@ -233,12 +249,6 @@ class BinaryTiles {
   std::int64_t words_;
   std::vector<std::uint64_t> a_, b_;
 };
-
-RowSet<float> every_row(std::int64_t n) {
-  RowSet<float> set{nullptr, 0, std::vector<std::int64_t>(n), {}};
-  for (std::int64_t i = 0; i < n; ++i) set.row[i] = i;
-  return set;
-}
 
 // Runs body(span, parallel, index, score) for each item, its outputs set to "no match".
 template <typename T, typename Body>
@@ -276,14 +286,44 @@ void match_binary(const std::uint8_t* a, const std::uint8_t* b, std::int64_t dim
               [&](const std::int64_t* span, bool parallel, std::int64_t* item_index, float* item_score) {
                 std::int64_t n = span[1] - span[0], m = span[3] - span[2];
                 BinaryTiles tiles(a + span[0] * dim, n, b + span[2] * dim, m, dim);
-                auto best = sweep<float>(tiles, n, m, rule.ratio > 0 ? 2 : 1, parallel);
-                decide(every_row(n), every_row(m), best, rule, {}, parallel, item_index, item_score);
+                auto rows_a = every_row<float>(nullptr, n, 0), rows_b = every_row<float>(nullptr, m, 0);
+                auto best = sweep(rows_a, tiles, m, rule.ratio > 0 ? 2 : 1, parallel);
+                decide(rows_a, rows_b, best, rule, {}, parallel, item_index, item_score);
               });
+}
+
+template <typename T>
+void patch_best_match(const T* a, const T* b, std::int64_t dim, const std::int64_t* spans,
+                      std::int64_t n_items, T* score) {
+  std::vector<double> work(n_items);
+  std::vector<std::int64_t> out(n_items + 1, 0);
+  for (std::int64_t i = 0; i < n_items; ++i) {
+    std::int64_t n = spans[4 * i + 1] - spans[4 * i], m = spans[4 * i + 3] - spans[4 * i + 2];
+    work[i] = static_cast<double>(dim) * static_cast<double>(n) * static_cast<double>(m);
+    out[i + 1] = out[i] + n + m;
+  }
+  std::fill_n(score, out[n_items], std::numeric_limits<T>::quiet_NaN());
+  run_items(work, [&](std::size_t i, bool parallel) {
+    const std::int64_t *span = spans + 4 * i, n = span[1] - span[0], m = span[3] - span[2];
+    RowSet<T> rows_a = usable_rows(a + span[0] * dim, n, dim, Metric::cosine, parallel);
+    RowSet<T> rows_b = usable_rows(b + span[2] * dim, m, dim, Metric::cosine, parallel);
+    if (rows_a.size() == 0 || rows_b.size() == 0) return;
+    Tiles<T> tiles(dim, rows_b.size(), Metric::cosine);
+    tiles.pack_columns(rows_b, 0, rows_b.size(), parallel);
+    auto best = sweep(rows_a, tiles, rows_b.size(), 1, parallel);
+    T *forward = score + out[i], *backward = forward + n;
+    for (std::int64_t r = 0; r < rows_a.size(); ++r) forward[rows_a.row[r]] = best.rows[r].value[0];
+    for (std::int64_t c = 0; c < rows_b.size(); ++c) backward[rows_b.row[c]] = best.col_value[c];
+  });
 }
 
 template void match(const float*, const float*, std::int64_t, const std::int64_t*, std::int64_t, MatchRule,
                     std::int64_t*, float*);
 template void match(const double*, const double*, std::int64_t, const std::int64_t*, std::int64_t, MatchRule,
                     std::int64_t*, double*);
+template void patch_best_match(const float*, const float*, std::int64_t, const std::int64_t*, std::int64_t,
+                               float*);
+template void patch_best_match(const double*, const double*, std::int64_t, const std::int64_t*, std::int64_t,
+                               double*);
 
 }  // namespace wmb

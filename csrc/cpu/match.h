@@ -24,4 +24,10 @@ void match(const T* a, const T* b, std::int64_t dim, const std::int64_t* spans, 
 void match_binary(const std::uint8_t* a, const std::uint8_t* b, std::int64_t dim, const std::int64_t* spans,
                   std::int64_t n_items, MatchRule rule, std::int64_t* index, float* score);
 
+// For each item the largest cosine of every row of a [a_start, a_stop) with any row of b [b_start, b_stop),
+// then that of every row of b with any row of a, item after item; NaN where there is none.
+template <typename T>
+void patch_best_match(const T* a, const T* b, std::int64_t dim, const std::int64_t* spans,
+                      std::int64_t n_items, T* score);
+
 }  // namespace wmb

@@ -10,6 +10,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
 
 namespace wmb {
 
@@ -30,6 +33,32 @@ void for_chunks(std::size_t n_chunks, Body& body) {
 
 // The number of chunks of `size` that cover n items.
 inline std::size_t chunk_count(std::size_t n, std::size_t size) { return (n + size - 1) / size; }
+
+// Runs body(0) ... body(n - 1), on several threads where that is asked for. Results do not depend on it.
+template <typename Body>
+void run_each(bool parallel, std::int64_t n, Body&& body) {
+  if (parallel) {
+    for_chunks(static_cast<std::size_t>(n), body);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) body(static_cast<std::size_t>(i));
+  }
+}
+
+// Aligned memory for one chunk's work, not initialised.
+template <typename T>
+class Scratch {
+ public:
+  explicit Scratch(std::size_t n) : data_(static_cast<T*>(::operator new(n * sizeof(T), kAlignment))) {}
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+
+ private:
+  static constexpr std::align_val_t kAlignment{64};
+  struct Free {
+    void operator()(T* p) const { ::operator delete(p, kAlignment); }
+  };
+  std::unique_ptr<T, Free> data_;
+};
 
 // Default floating-point control for a scope.
 class FloatEnvironment {

@@ -12,7 +12,6 @@
 #include "cpu/reproject.h"
 #include "cpu/select.h"
 #include "cpu/simd.h"
-#include "cpu/tiles.h"
 
 namespace wmb {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "cpu/parallel.h"
 #include "cpu/simd.h"
-#include "cpu/tiles.h"
 
 namespace wmb {
 namespace {

@@ -4,8 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
 #include <vector>
 
 #include "core/cosine.h"
@@ -16,20 +14,11 @@ namespace wmb {
 
 enum class Metric { cosine, l2, hamming };
 
-// Runs body(0) ... body(n - 1), on several threads where that is asked for. Results do not depend on it.
-template <typename Body>
-void run_each(bool parallel, std::int64_t n, Body&& body) {
-  if (parallel) {
-    for_chunks(static_cast<std::size_t>(n), body);
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) body(static_cast<std::size_t>(i));
-  }
-}
-
 // Runs body(item, parallel) for each item of a batch: side by side where they are small, else one after
 // another, each on several threads where that pays. `work[i]` is in multiply-adds.
 template <typename Body>
 void run_items(const std::vector<double>& work, Body&& body) {
+  FloatEnvironment environment;
   constexpr double kWorthSharing = 2e6, kSmall = 5e7;
   double largest = 0, total = 0;
   for (double w : work) {
@@ -44,25 +33,11 @@ void run_items(const std::vector<double>& work, Body&& body) {
   }
 }
 
-// Aligned memory, not initialised.
-template <typename T>
-class Scratch {
- public:
-  explicit Scratch(std::size_t n) : data_(static_cast<T*>(::operator new(n * sizeof(T), kAlignment))) {}
-  T* data() { return data_.get(); }
-  const T* data() const { return data_.get(); }
-
- private:
-  static constexpr std::align_val_t kAlignment{64};
-  struct Free {
-    void operator()(T* p) const { ::operator delete(p, kAlignment); }
-  };
-  std::unique_ptr<T, Free> data_;
-};
-
 // What makes a row's length 1; see core/cosine.h.
 template <typename T>
 Direction direction_of(const T* x, std::int64_t dim);
+
+constexpr Direction kNotFoundYet{0.0, -1.0};
 
 // The rows of a set that take part; `row[i]` is where the i-th of them stands in `data`.
 template <typename T>
@@ -70,43 +45,51 @@ struct RowSet {
   const T* data;
   std::int64_t dim;
   std::vector<std::int64_t> row;
-  std::vector<Direction> direction;  // what each is multiplied by; (1, 1) under l2
+  std::vector<Direction> direction;  // what each is multiplied by; (1, 1) under l2, (0, 0) for a zero row
 
   std::int64_t size() const { return static_cast<std::int64_t>(row.size()); }
   const T* at(std::int64_t i) const { return data + row[i] * dim; }
 };
 
-// Rows that can be compared: those with a direction under cosine, finite ones under l2. With `all` the others
-// stay, as zeros.
+// Rows that can be compared: those with a direction under cosine, finite ones under l2.
 template <typename T>
-RowSet<T> usable_rows(const T* data, std::int64_t n, std::int64_t dim, Metric metric, bool all,
-                      bool parallel);
+RowSet<T> usable_rows(const T* data, std::int64_t n, std::int64_t dim, Metric metric, bool parallel);
 
-// The values of one metric between two sets: cosine, or minus the squared distance.
+// All rows, as zeros where they have no direction. Directions are found when rows are packed, so that each is
+// fetched from memory once.
+template <typename T>
+RowSet<T> every_row(const T* data, std::int64_t n, std::int64_t dim);
+
+// The values of one metric between rows and columns that are packed for it: cosine, or minus the squared
+// distance.
 template <typename T>
 class Tiles {
  public:
   using Block = Scratch<T>;
-  Tiles(const RowSet<T>& a, const RowSet<T>& b, Metric metric, bool parallel);
+  // Room for n columns, which pack_columns() fills.
+  Tiles(std::int64_t dim, std::int64_t n, Metric metric);
 
   int cols() const { return kernels_.cols; }
-  std::int64_t block_rows() const { return block_rows_; }
-  Scratch<T> tile_memory() const { return Scratch<T>(block_rows_ * kernels_.cols); }
+  // Rows that are packed at once, of a set of so many.
+  std::int64_t block_rows(std::int64_t n) const;
+  Scratch<T> tile_memory() const { return Scratch<T>(block_rows(kMostBlockRows) * kernels_.cols); }
 
+  // Makes rows [first, first + n) of b the columns.
+  void pack_columns(RowSet<T>& b, std::int64_t first, std::int64_t n, bool parallel);
   // Packs rows [first, first + n) of a, n at most block_rows().
-  Block pack_block(std::int64_t first, std::int64_t n) const;
-  // Values of a block against columns [strip * cols(), + cols()) of b, row-major. Columns beyond the end of b
-  // are zero rows' values.
-  void fill(const Block& block, std::int64_t n, std::int64_t strip, T* tile) const;
+  Block pack_block(RowSet<T>& a, std::int64_t first, std::int64_t n) const;
+  // Values of a block against columns [strip * cols(), + cols()): rows that are `stride` apart. Columns
+  // beyond the end of b are zero rows' values.
+  void fill(const Block& block, std::int64_t n, std::int64_t strip, T* tile, std::int64_t stride) const;
 
  private:
-  void pack(const RowSet<T>& set, std::int64_t first, int width, std::int64_t k0, T* out) const;
+  static constexpr std::int64_t kMostBlockRows = 384;
+  void pack(RowSet<T>& set, std::int64_t first, int width, std::int64_t k0, T* out) const;
 
   const isa::Kernels<T>& kernels_;
-  const RowSet<T>& a_;
   const bool l2_;
-  const std::int64_t dim_, block_rows_;
-  Scratch<T> b_;
+  const std::int64_t dim_;
+  Scratch<T> columns_;
 };
 
 }  // namespace wmb

@@ -22,11 +22,11 @@ from .ops.align import Alignment, ErrorStats, Sim3, align_trajectory, ape, ate, 
 from .ops.assign import Assignment, assign, assignment
 from .ops.associate import associate
 from .ops.bootstrap import Interval, bootstrap_ci
-from .ops.cosine import cosine_matrix, cosine_pairs
+from .ops.cosine import Verification, cosine_matrix, cosine_pairs, verify_identity
 from .ops.flow import FlowChannels, Parallax, flow_channels, parallax_split
 from .ops.image import mse, psnr, ssim
 from .ops.mask import BoxMedians, box_medians, mask_iou
-from .ops.match import Matches, Nearest, mutual_matches, nearest
+from .ops.match import Matches, Nearest, mutual_matches, nearest, patch_best_match
 from .ops.path import interpolate_positions, path_length
 from .ops.reproject import Projection, Reprojection, Splat, project, reproject_depth, splat_depth, unproject
 from .ops.reproject_pairs import DepthAgreement, ReprojectionError, depth_agreement, reprojection_error
@@ -40,6 +40,7 @@ from .ops.stats import (
     pearson,
     spearman,
 )
+from .ops.topk import TopK, topk
 from .ops.visibility import SampledVisibility, Visibility, sampled_visibility, visibility
 
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ __all__ = [
     "SampledVisibility",
     "Sim3",
     "Splat",
+    "TopK",
     "ValueRangeWarning",
+    "Verification",
     "Visibility",
     "WmbError",
     "__version__",
@@ -100,6 +103,7 @@ __all__ = [
     "orthogonality_deviation",
     "pairwise_agreement",
     "parallax_split",
+    "patch_best_match",
     "path_length",
     "pearson",
     "project",
@@ -114,8 +118,10 @@ __all__ = [
     "spearman",
     "splat_depth",
     "ssim",
+    "topk",
     "umeyama",
     "unproject",
+    "verify_identity",
     "visibility",
 ]
 

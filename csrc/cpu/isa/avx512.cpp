@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "cpu/isa/squares.h"
+
 namespace wmb::isa {
 namespace {
 
@@ -16,9 +18,17 @@ struct F32 {
   static Vec set1(float x) { return _mm512_set1_ps(x); }
   static Vec load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
+  static void stream(float* p, Vec v) { _mm512_stream_ps(p, v); }
+  static void flush() { _mm_sfence(); }
+  static constexpr int kSquare = 8;
+  static void square(const float* from, std::int64_t from_stride, float* to, std::int64_t to_stride) {
+    square8(from, from_stride, to, to_stride);
+  }
   static Vec add(Vec a, Vec b) { return _mm512_add_ps(a, b); }
   static Vec sub(Vec a, Vec b) { return _mm512_sub_ps(a, b); }
+  static Vec min(Vec a, Vec b) { return _mm512_min_ps(a, b); }
   static Vec max(Vec a, Vec b) { return _mm512_max_ps(a, b); }
+  static Vec mul(Vec a, Vec b) { return _mm512_mul_ps(a, b); }
   static Vec fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
   static Vec fnma(Vec a, Vec b, Vec c) { return _mm512_fnmadd_ps(a, b, c); }
   static __mmask16 above(Vec a, Vec b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
@@ -41,9 +51,16 @@ struct F64 {
   static Vec set1(double x) { return _mm512_set1_pd(x); }
   static Vec load(const double* p) { return _mm512_loadu_pd(p); }
   static void store(double* p, Vec v) { _mm512_storeu_pd(p, v); }
+  static void stream(double* p, Vec v) { _mm512_stream_pd(p, v); }
+  static void flush() { _mm_sfence(); }
+  static constexpr int kSquare = 4;
+  static void square(const double* from, std::int64_t from_stride, double* to, std::int64_t to_stride) {
+    square4(from, from_stride, to, to_stride);
+  }
   static Vec add(Vec a, Vec b) { return _mm512_add_pd(a, b); }
   static Vec sub(Vec a, Vec b) { return _mm512_sub_pd(a, b); }
   static Vec mul(Vec a, Vec b) { return _mm512_mul_pd(a, b); }
+  static Vec min(Vec a, Vec b) { return _mm512_min_pd(a, b); }
   static Vec max(Vec a, Vec b) { return _mm512_max_pd(a, b); }
   static Vec fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_pd(a, b, c); }
   static Vec fnma(Vec a, Vec b, Vec c) { return _mm512_fnmadd_pd(a, b, c); }

@@ -32,36 +32,64 @@ struct TopTwo {
   typename LaneIndex<T>::type index[2];
 };
 
+// Candidates of one row, in the order of their columns: whatever beat `bar` when it was met. There is room
+// for a tile's columns more than `full`.
+template <typename T>
+struct Candidates {
+  T bar;
+  typename LaneIndex<T>::type count, full;
+  T* value;
+  typename LaneIndex<T>::type* index;
+};
+
 // Terms of one fma chain. A longer sum is the sum of such chains, added in order.
 constexpr std::int64_t kChain = 128;
+
+constexpr std::int64_t kOverrun = 8;
 
 template <typename T>
 struct Kernels {
   using Index = typename LaneIndex<T>::type;
 
-  // A tile has `cols` columns and any multiple of `rows` rows, row-major. A strip of a packs `rows` rows as
-  // a[k * rows + r], a strip of b packs `cols` rows as b[k * cols + c]; depth is at most kChain.
+  // A tile has `cols` columns and any multiple of `rows` rows, `stride` apart. A strip of a packs `rows` rows
+  // as a[k * rows + r], a strip of b packs `cols` rows as b[k * cols + c]; depth is at most kChain.
   int rows, cols;
 
   // tile[r, c] = (first ? 0 : tile[r, c]) + sum over k of a[k, r] * b[k, c]; and of -(a[k, r] - b[k, c])^2.
-  void (*dot)(std::int64_t n_strips, std::int64_t depth, const T* a, const T* b, T* tile, bool first);
-  void (*minus_l2)(std::int64_t n_strips, std::int64_t depth, const T* a, const T* b, T* tile, bool first);
+  // The last piece of a dot product brings it within +-1.
+  void (*dot)(std::int64_t n_strips, std::int64_t depth, const T* a, const T* b, T* tile, std::int64_t stride,
+              bool first, bool last);
+  void (*minus_l2)(std::int64_t n_strips, std::int64_t depth, const T* a, const T* b, T* tile,
+                   std::int64_t stride, bool first, bool last);
 
-  // Updates the best of each row, and of each of the tile's columns. `keep` (1 or 2) says how many a row must
-  // have right. Rows and columns must come in ascending order.
+  // Updates the best of each row, and of each of the (packed) tile's columns. `keep` (1 or 2) says how many a
+  // row must have right. Rows and columns must come in ascending order.
   void (*best)(std::int64_t n_rows, const T* tile, Index first_row, Index first_col, int keep,
                TopTwo<T>* rows, T* col_value, Index* col_index);
+
+  // Adds what is above each row's bar to its candidates. True where a row has more than `full` of them now.
+  bool (*offer)(std::int64_t n_rows, const T* tile, std::int64_t stride, Index first_col,
+                Candidates<T>* candidates);
 
   // Sums in float64 over sixteen lanes: of x^2, and of x*y, x^2, y^2.
   double (*squares)(std::int64_t n, const T* x);
   void (*products)(std::int64_t n, const T* x, const T* y, double* sums);
 
-  // out = x * shift * factor, multiplied in float64, rounded once.
+  // out = x * shift * factor within 0.501 units in the last place; the shift and powers of two in the factor
+  // change no bit of it, unless they leave the range of T.
   void (*scale)(std::int64_t n, const T* x, double shift, double factor, T* out);
 
-  // Packs `rows` or `cols` lines of `depth` elements, kChain apart, as a strip of a or of b.
+  // Packs `rows` or `cols` lines of `depth` elements, kChain apart, as a strip of a or of b. May write up to
+  // kOverrun elements beyond the strip, and read lines up to the next multiple of eight.
   void (*interleave_rows)(std::int64_t depth, const T* lines, T* strip);
   void (*interleave_cols)(std::int64_t depth, const T* lines, T* strip);
+
+  // to[c, r] = from[r, c].
+  void (*transpose)(std::int64_t n_rows, std::int64_t n_cols, const T* from, std::int64_t from_stride, T* to,
+                    std::int64_t to_stride);
+  // Copies rows of n_cols elements past the caches: for what is too large to stay in them.
+  void (*stream)(std::int64_t n_rows, std::int64_t n_cols, const T* from, std::int64_t from_stride, T* to,
+                 std::int64_t to_stride);
 };
 
 // Scans over one row of an assignment problem. n is a multiple of kRowStep; what lies beyond the row's end

@@ -4,8 +4,9 @@
 //
 // A vector type V gives: Scalar, Vec, IndexVec, kLanes; zero, set1, load, store, add, sub, max, fma(a, b, c)
 // = a*b + c, fnma(a, b, c) = c - a*b; above(a, b) = the lanes, as bits, in which a > b; choose(above, a, b);
-// and for the index lanes set1_index, load_index, store_index, choose_index. F64 also gives widen(const
-// float*), mul, narrow_to(float*).
+// and for the index lanes set1_index, load_index, store_index, choose_index; mul, stream (a store past the
+// caches); kSquare and square(from, from_stride, to, to_stride), which transposes so many rows and columns.
+// F64 also gives widen(const float*) and narrow(float*).
 #include "cpu/isa/isa.h"
 
 namespace wmb::isa {
@@ -13,7 +14,7 @@ namespace {
 
 template <typename V, int R, int C, bool kL2>
 inline void strip(std::int64_t depth, const typename V::Scalar* a, const typename V::Scalar* b,
-                  typename V::Scalar* tile, bool first) {
+                  typename V::Scalar* tile, std::int64_t stride, bool first, bool last) {
   typename V::Vec sum[R][C];
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
@@ -42,20 +43,23 @@ inline void strip(std::int64_t depth, const typename V::Scalar* a, const typenam
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
     for (int c = 0; c < C; ++c) {
-      typename V::Scalar* out = tile + (r * C + c) * V::kLanes;
-      V::store(out, first ? sum[r][c] : V::add(V::load(out), sum[r][c]));
+      typename V::Scalar* out = tile + r * stride + c * V::kLanes;
+      typename V::Vec total = first ? sum[r][c] : V::add(V::load(out), sum[r][c]);
+      if (!kL2 && last) total = V::max(V::min(total, V::set1(1)), V::set1(-1));
+      V::store(out, total);
     }
 }
 
 template <typename V, int R, int C, bool kL2>
 void strips(std::int64_t n_strips, std::int64_t depth, const typename V::Scalar* a,
-            const typename V::Scalar* b, typename V::Scalar* tile, bool first) {
+            const typename V::Scalar* b, typename V::Scalar* tile, std::int64_t stride, bool first,
+            bool last) {
   // What follows b in memory is read next: fetched meanwhile, a share with each strip.
   const char* next = reinterpret_cast<const char*>(b + depth * C * V::kLanes);
   const std::int64_t share = (depth * C * V::kLanes * sizeof(*b) + n_strips - 1) / n_strips;
-  for (std::int64_t s = 0; s < n_strips; ++s, a += R * depth, tile += R * C * V::kLanes) {
+  for (std::int64_t s = 0; s < n_strips; ++s, a += R * depth, tile += R * stride) {
     for (std::int64_t line = 0; line < share; line += 64) __builtin_prefetch(next + s * share + line);
-    strip<V, R, C, kL2>(depth, a, b, tile, first);
+    strip<V, R, C, kL2>(depth, a, b, tile, stride, first, last);
   }
 }
 
@@ -174,20 +178,106 @@ void products(std::int64_t n, const T* x, const T* y, double* sums) {
   sums[2] = finish(lanes[2], n - i, y + i, y + i);
 }
 
-template <typename V, typename T>
-void scale(std::int64_t n, const T* x, double shift, double factor, T* out) {
+template <typename V, int C>
+bool offer(std::int64_t n_rows, const typename V::Scalar* tile, std::int64_t stride,
+           typename Kernels<typename V::Scalar>::Index first_col,
+           Candidates<typename V::Scalar>* candidates) {
+  using Index = typename Kernels<typename V::Scalar>::Index;
+  bool filled = false;
+  for (std::int64_t r = 0; r < n_rows; ++r, tile += stride) {
+    Candidates<typename V::Scalar>& row = candidates[r];
+    auto bar = V::set1(row.bar);
+    auto largest = V::load(tile);
+#pragma GCC unroll 16
+    for (int c = 1; c < C; ++c) largest = V::max(largest, V::load(tile + c * V::kLanes));
+    if (__builtin_expect(V::bits(V::above(largest, bar)) == 0, 1)) continue;
+    Index count = row.count;
+    for (int c = 0; c < C; ++c)
+      for (unsigned lanes = V::bits(V::above(V::load(tile + c * V::kLanes), bar)); lanes != 0;
+           lanes &= lanes - 1) {
+        int j = c * V::kLanes + __builtin_ctz(lanes);
+        row.value[count] = tile[j];
+        row.index[count++] = static_cast<Index>(first_col + j);
+      }
+    row.count = count;
+    filled |= count > row.full;
+  }
+  return filled;
+}
+
+template <typename V>
+void scale(std::int64_t n, const double* x, double shift, double factor, double* out) {
   auto shifts = V::set1(shift), factors = V::set1(factor);
   std::int64_t i = 0;
   for (; i + V::kLanes <= n; i += V::kLanes)
-    V::narrow(out + i, V::mul(V::mul(V::widen(x + i), shifts), factors));
-  for (; i < n; ++i) out[i] = static_cast<T>(static_cast<double>(x[i]) * shift * factor);
+    V::store(out + i, V::mul(V::mul(V::load(x + i), shifts), factors));
+  for (; i < n; ++i) out[i] = x[i] * shift * factor;
 }
 
-template <typename T, int kWidth>
-void interleave(std::int64_t depth, const T* lines, T* strip) {
-  for (std::int64_t k = 0; k < depth; ++k, ++lines, strip += kWidth)
-#pragma GCC unroll 32
-    for (int i = 0; i < kWidth; ++i) strip[i] = lines[i * kChain];
+inline float times(float x, float high, float low) { return __builtin_fmaf(x, high, x * low); }
+
+// The factor as a float32 and what is left of it. Its power of two goes ahead, in float64, only where the
+// numbers would otherwise leave the range of float32: the bits are the same either way.
+template <typename V>
+void scale(std::int64_t n, const float* x, double shift, double factor, float* out) {
+  constexpr double kLeast = 0x1p-60, kMost = 0x1p60;
+  double ahead = 1;
+  if (shift != 1 || factor < kLeast || factor > kMost) {
+    int exponent;
+    factor = __builtin_frexp(factor, &exponent);
+    ahead = __builtin_ldexp(shift, exponent);
+  }
+  const float high = static_cast<float>(factor), low = static_cast<float>(factor - high);
+  std::int64_t i = 0;
+  if (ahead == 1) {
+    auto highs = V::set1(high), lows = V::set1(low);
+    for (; i + V::kLanes <= n; i += V::kLanes) {
+      auto v = V::load(x + i);
+      V::store(out + i, V::fma(v, highs, V::mul(v, lows)));
+    }
+  }
+  for (; i < n; ++i) out[i] = times(static_cast<float>(static_cast<double>(x[i]) * ahead), high, low);
+}
+
+// In squares of V::kSquare. Where the lines are no multiple of it, what a square writes too much falls on the
+// next row's first elements, which are written after it.
+template <typename V, int kWidth>
+void interleave(std::int64_t depth, const typename V::Scalar* lines, typename V::Scalar* strip) {
+  std::int64_t k = 0;
+  for (; k + V::kSquare <= depth; k += V::kSquare)
+    for (int i = (kWidth - 1) / V::kSquare * V::kSquare; i >= 0; i -= V::kSquare)
+      V::square(lines + i * kChain + k, kChain, strip + k * kWidth + i, kWidth);
+  for (; k < depth; ++k)
+    for (int i = 0; i < kWidth; ++i) strip[k * kWidth + i] = lines[i * kChain + k];
+}
+
+template <typename V>
+void transpose(std::int64_t n_rows, std::int64_t n_cols, const typename V::Scalar* from,
+               std::int64_t from_stride, typename V::Scalar* to, std::int64_t to_stride) {
+  constexpr std::int64_t kSquare = V::kSquare;
+  for (std::int64_t c = 0; c < n_cols; c += kSquare)
+    for (std::int64_t r = 0; r < n_rows; r += kSquare) {
+      if (r + kSquare <= n_rows && c + kSquare <= n_cols) {
+        V::square(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride);
+        continue;
+      }
+      for (std::int64_t j = c; j < n_cols && j < c + kSquare; ++j)
+        for (std::int64_t i = r; i < n_rows && i < r + kSquare; ++i)
+          to[j * to_stride + i] = from[i * from_stride + j];
+    }
+}
+
+template <typename V>
+void stream(std::int64_t n_rows, std::int64_t n_cols, const typename V::Scalar* from,
+            std::int64_t from_stride, typename V::Scalar* to, std::int64_t to_stride) {
+  for (std::int64_t r = 0; r < n_rows; ++r, from += from_stride, to += to_stride) {
+    std::int64_t i = 0;
+    for (; i < n_cols && reinterpret_cast<std::uintptr_t>(to + i) % sizeof(typename V::Vec) != 0; ++i)
+      to[i] = from[i];
+    for (; i + V::kLanes <= n_cols; i += V::kLanes) V::stream(to + i, V::load(from + i));
+    for (; i < n_cols; ++i) to[i] = from[i];
+  }
+  V::flush();
 }
 
 template <int kCols>
@@ -211,11 +301,14 @@ constexpr Kernels<typename V::Scalar> table() {
           strips<V, R, C, false>,
           strips<V, R, C, true>,
           best<V, C>,
+          offer<V, C>,
           squares<F64, T>,
           products<F64, T>,
-          scale<F64, T>,
-          interleave<T, R>,
-          interleave<T, C * V::kLanes>};
+          scale<V>,
+          interleave<V, R>,
+          interleave<V, C * V::kLanes>,
+          transpose<V>,
+          stream<V>};
 }
 
 }  // namespace

@@ -16,8 +16,14 @@ struct Lane {
   static Vec set1(T x) { return x; }
   static Vec load(const T* p) { return *p; }
   static void store(T* p, Vec v) { *p = v; }
+  static void stream(T* p, Vec v) { *p = v; }
+  static void flush() {}
+  static constexpr int kSquare = 1;
+  static void square(const T* from, std::int64_t, T* to, std::int64_t) { *to = *from; }
   static Vec add(Vec a, Vec b) { return a + b; }
   static Vec sub(Vec a, Vec b) { return a - b; }
+  static Vec mul(Vec a, Vec b) { return a * b; }
+  static Vec min(Vec a, Vec b) { return a < b ? a : b; }
   static Vec max(Vec a, Vec b) { return a > b ? a : b; }
   static float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
   static double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
@@ -37,7 +43,6 @@ struct F64 : Lane<double, std::int64_t> {
   static Vec widen(const double* p) { return *p; }
   static void narrow(float* p, Vec v) { *p = static_cast<float>(v); }
   static void narrow(double* p, Vec v) { *p = v; }
-  static Vec mul(Vec a, Vec b) { return a * b; }
   // Products of two float32 are exact in float64: multiply and add rounds as fma does.
   template <typename T>
   static Vec term(Vec a, Vec b, Vec c) {

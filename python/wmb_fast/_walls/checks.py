@@ -33,18 +33,20 @@ def same_shape(op: str, argument: str, array: np.ndarray[Any, Any], other: str, 
         raise bad_value(op, argument, f"have the shape of {other} {tuple(like.shape)}", shape_text(array))
 
 
-def lengths_of(op: str, lengths: object, shape: tuple[int, ...], most: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+def lengths_of(
+    op: str, lengths: object, shape: tuple[int, ...], most: int, argument: str = "lengths"
+) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Requires one integer from 0 to ``most`` for each item of a padded batch, and returns them as (items,) int64."""
     try:
         sizes = np.asarray(lengths)
     except ValueError:
-        raise bad_type(op, "lengths", "be one array of integers", repr(lengths)) from None
+        raise bad_type(op, argument, "be one array of integers", repr(lengths)) from None
     if not np.issubdtype(sizes.dtype, np.integer):
-        raise bad_type(op, "lengths", "hold integers", sizes.dtype)
+        raise bad_type(op, argument, "hold integers", sizes.dtype)
     if sizes.shape != shape:
-        raise bad_value(op, "lengths", f"have the batch's shape {shape}", shape_text(sizes))
+        raise bad_value(op, argument, f"have the batch's shape {shape}", shape_text(sizes))
     if sizes.size and (sizes.min() < 0 or sizes.max() > most):
-        raise bad_value(op, "lengths", f"lie between 0 and {most}", f"{sizes.min()} to {sizes.max()}")
+        raise bad_value(op, argument, f"lie between 0 and {most}", f"{sizes.min()} to {sizes.max()}")
     return np.ascontiguousarray(sizes.reshape(-1), dtype=np.int64)
 
 

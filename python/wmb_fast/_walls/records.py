@@ -58,6 +58,7 @@ SENTENCES: dict[str, tuple[int, str]] = {
     "no_decisive_pair": (MISSING, "no pair is decisive"),
     "resamples_equal": (DEGENERATE, "every resample has the same mean: the interval has no width"),
     "one_case": (DEGENERATE, "one case cannot be resampled: there is no interval"),
+    "zero_embedding": (MISSING, "an embedding is zero: it has no direction"),
     "values_left_out": (DEGENERATE, "missing values were left out of the means"),
 }
 _NAMES: tuple[str, ...] = tuple(core.reason_names())

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sets of rows an item: single, batched or ragged, in the one form the core takes."""
+"""Two sets of rows an item: single, batched, padded or ragged, in the one form the core takes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .arrays import Array
-from .checks import shape_text
+from .checks import lengths_of, shape_text
 from .errors import bad_type, bad_value
 
 LARGEST_SET = 2**31 - 1  # the kernels count rows in 32 bits
@@ -21,11 +21,15 @@ LARGEST_SET = 2**31 - 1  # the kernels count rows in 32 bits
 class RowSets:
     """All rows of a and of b, and which of them make up each item.
 
+    Results come from the core item after item, without what lies beyond ``lengths``; the methods give them the caller's
+    form, with NaN or -1 there.
+
     Attributes:
         a, b: (rows, D), C-contiguous.
         spans: (items, 4) int64: start and stop in a, start and stop in b.
         lead: The batch shape; ``None`` for a ragged batch.
         shape: N and M, the rows of a and of b in each item; ``(0, 0)`` for a ragged batch.
+        padded: Whether items may be shorter than that.
     """
 
     a: Array
@@ -33,64 +37,108 @@ class RowSets:
     spans: Array
     lead: tuple[int, ...] | None
     shape: tuple[int, int]
+    padded: bool = False
 
     def n_rows(self) -> int:
         """The rows of a, summed over the items."""
-        return self.shape[0] if self.lead == () else int((self.spans[:, 1] - self.spans[:, 0]).sum())
+        return self.shape[0] if self.lead == () and not self.padded else int(self._counts()[0].sum())
 
     def n_pairs(self) -> int:
         """The pairs of rows, summed over the items."""
-        return int(((self.spans[:, 1] - self.spans[:, 0]) * (self.spans[:, 3] - self.spans[:, 2])).sum())
+        n, m = self._counts()
+        return int((n * m).sum())
 
     def of_each_row(self, flat: Array) -> Any:
-        """Results that have one entry for each row of a: (..., N), or a list of (N_i,)."""
-        if self.lead == ():
+        """Results that have one entry for each row of a: (..., N) and what an entry is, or a list of (N_i,)."""
+        if self.lead == () and not self.padded:
             return flat
-        counts = self.spans[:, 1] - self.spans[:, 0]
-        if self.lead is None:
-            return np.split(flat, np.cumsum(counts)[:-1]) if len(counts) else []
-        return flat.reshape(*self.lead, self.shape[0])
+        return self._formed(flat, self._counts()[0], (self.shape[0],), lambda rows, _: rows)
+
+    def of_both_rows(self, flat: Array) -> Any:
+        """Results that have one entry for each row of a, then of b: (..., N + M), or a list of (N_i + M_i,)."""
+        n, m = self._counts()
+        return self._formed(flat, n + m, (sum(self.shape),), lambda rows, cols: np.concatenate([rows, cols], axis=1))
 
     def of_each_pair(self, flat: Array) -> Any:
         """Results that have one entry for each pair of rows: (..., N, M), or a list of (N_i, M_i)."""
-        n, m = self.spans[:, 1] - self.spans[:, 0], self.spans[:, 3] - self.spans[:, 2]
+        n, m = self._counts()
+        result = self._formed(flat, n * m, self.shape, lambda rows, cols: rows[:, :, None] & cols[:, None])
         if self.lead is None:
-            parts = np.split(flat, np.cumsum(n * m)[:-1]) if len(n) else []
-            return [part.reshape(i, j) for part, i, j in zip(parts, n, m, strict=True)]
-        return flat.reshape(*self.lead, *self.shape)
+            return [part.reshape(i, j) for part, i, j in zip(result, n, m, strict=True)]
+        return result
+
+    def _counts(self) -> tuple[Array, Array]:
+        return self.spans[:, 1] - self.spans[:, 0], self.spans[:, 3] - self.spans[:, 2]
+
+    def _formed(
+        self, flat: Array, sizes: Array, each: tuple[int, ...], inside: Callable[[Array, Array], Array]
+    ) -> Array | list[Array]:
+        """Entries one after the other as a list of items of these sizes, or as an array of ``each`` an item."""
+        if self.lead is None:
+            return np.split(flat, np.cumsum(sizes)[:-1]) if len(sizes) else []
+        if self.padded:
+            n, m = self._counts()
+            there = inside(np.arange(self.shape[0]) < n[:, None], np.arange(self.shape[1]) < m[:, None])
+            spread = np.full((*there.shape, *flat.shape[1:]), np.nan if flat.dtype.kind == "f" else -1, flat.dtype)
+            spread[there] = flat
+            flat = spread
+        tail = flat.shape[len(each) + 1 :] if self.padded else flat.shape[1:]
+        return flat.reshape(*self.lead, *each, *tail)
 
 
-def pair_up(op: str, a: Array | list[Array], b: Array | list[Array]) -> RowSets:
+def pair_up(
+    op: str,
+    a: Array | list[Array],
+    b: Array | list[Array],
+    lengths: tuple[object, object] = (None, None),
+    names: tuple[str, str] = ("a", "b"),
+    lengths_names: tuple[str, str] = ("lengths", "lengths_b"),
+) -> RowSets:
     """Checks two arguments (..., N, D) and (..., M, D), or two lists of (N_i, D) and (M_i, D), against each other.
 
-    Batch dimensions broadcast. D is at least 1 and the same everywhere.
+    Batch dimensions broadcast. D is at least 1 and the same everywhere. ``lengths`` are those of a's and of b's items.
     """
-    if isinstance(a, list) and isinstance(b, list):
-        return _ragged(op, a, b)
     if isinstance(a, list) or isinstance(b, list):
-        raise bad_type(op, "b", "be a list of arrays where a is one, and only there", type(b).__name__)
-    dim = a.shape[-1] if a.ndim else 0
-    for name, rows in (("a", a), ("b", b)):
+        return _ragged(op, a, b, lengths, names, lengths_names)
+    dim, padded = a.shape[-1] if a.ndim else 0, any(each is not None for each in lengths)
+    for name, rows in zip(names, (a, b), strict=True):
         _check(op, name, rows, dim, at_least=2)
-    if a.ndim == b.ndim == 2:
+    if a.ndim == b.ndim == 2 and not padded:
         return RowSets(a, b, np.array([[0, len(a), 0, len(b)]], dtype=np.int64), (), (len(a), len(b)))
     try:
         lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
-        raise bad_value(op, "b", f"have batch dimensions that go with a's {a.shape[:-2]}", shape_text(b)) from None
+        wanted = f"have batch dimensions that go with {names[0]}'s {a.shape[:-2]}"
+        raise bad_value(op, names[1], wanted, shape_text(b)) from None
     spans = np.empty((math.prod(lead), 4), dtype=np.int64)
-    for column, rows in ((0, a), (2, b)):
-        items = np.arange(math.prod(rows.shape[:-2])).reshape(rows.shape[:-2])
-        spans[:, column] = np.broadcast_to(items, lead).ravel() * rows.shape[-2]
-        spans[:, column + 1] = spans[:, column] + rows.shape[-2]
-    return RowSets(a.reshape(-1, dim), b.reshape(-1, dim), spans, lead, (a.shape[-2], b.shape[-2]))
+    for column, rows, each, name in zip((0, 2), (a, b), lengths, lengths_names, strict=True):
+        batch, most = rows.shape[:-2], rows.shape[-2]
+        items = np.arange(math.prod(batch)).reshape(batch)
+        sizes = np.int64(most) if each is None else lengths_of(op, each, batch, most, name).reshape(batch)
+        spans[:, column] = np.broadcast_to(items, lead).ravel() * most
+        spans[:, column + 1] = spans[:, column] + np.broadcast_to(sizes, lead).ravel()
+    flat_a, flat_b = a.reshape(-1, dim), b.reshape(-1, dim)
+    return RowSets(flat_a, flat_b, spans, lead, (a.shape[-2], b.shape[-2]), padded)
 
 
-def _ragged(op: str, a: Sequence[Array], b: Sequence[Array]) -> RowSets:
+def _ragged(
+    op: str,
+    a: Array | list[Array],
+    b: Array | list[Array],
+    lengths: tuple[object, object],
+    names: tuple[str, str],
+    lengths_names: tuple[str, str],
+) -> RowSets:
+    if not isinstance(a, list) or not isinstance(b, list):
+        wanted = f"be a list of arrays where {names[0]} is one, and only there"
+        raise bad_type(op, names[1], wanted, type(b).__name__)
+    for each, name in zip(lengths, lengths_names, strict=True):
+        if each is not None:
+            raise bad_value(op, name, "be None for a list", name)
     if len(a) != len(b):
-        raise bad_value(op, "b", f"be a list as long as a ({len(a)})", f"{len(b)} arrays")
+        raise bad_value(op, names[1], f"be a list as long as {names[0]} ({len(a)})", f"{len(b)} arrays")
     dim = a[0].shape[-1] if a and a[0].ndim else 1
-    for name, rows in (("a", a), ("b", b)):
+    for name, rows in zip(names, (a, b), strict=True):
         for i, item in enumerate(rows):
             _check(op, f"{name}[{i}]", item, dim, at_least=2, at_most=2)
     spans = np.zeros((len(a), 4), dtype=np.int64)

@@ -1,23 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cosine similarity of pairs of rows, and of all rows of two sets."""
+"""Cosine similarity of pairs of rows and of all rows of two sets, and whether two embeddings are of one identity."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._walls.arrays import SMALL_FLOATS, Array, ArrayLike, Call, take
-from .._walls.checks import shape_text
+from .._walls.checks import real, shape_text
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_type, bad_value
 from .._walls.ext import core
 from .._walls.lazy import reference
+from .._walls.records import Record, code, status_of
 from .._walls.rowsets import pair_up
 
 declare("cosine_pairs", "cpu", "reference")
 declare("cosine_matrix", "cpu", "reference")
+declare("verify_identity", "cpu", "reference")
+
+
+@dataclass(frozen=True, eq=False)
+class Verification(Record):
+    """What :func:`verify_identity` returns, fields of the batch's shape; lists of them for lists.
+
+    Attributes:
+        score: Cosine within ±1, NaN where either embedding has no direction.
+        same: bool, False where the score is NaN.
+        status: uint8, 0 ok, 2 missing.
+    """
+
+    score: Any
+    same: Any
 
 
 def cosine_pairs(
@@ -55,28 +72,33 @@ def cosine_pairs(
         except TypeError:
             pass  # not two vectors that the core can read as they are: the long way takes them, or says what is wrong
     call, views = take("cosine_pairs", {"a": a, "b": b}, dtypes=SMALL_FLOATS)
-    a, b = views["a"], views["b"]
-    chosen = pick("cosine_pairs", backend, call.device)
+    return give_each(
+        call, _each_pair("cosine_pairs", views["a"], views["b"], pick("cosine_pairs", backend, call.device))
+    )
+
+
+def _each_pair(op: str, a: Any, b: Any, backend: str) -> Any:
+    """Scores of two arrays, or of two lists item by item."""
     if not isinstance(a, list) and not isinstance(b, list):
-        return call.give(_pairs(a, b, chosen))
+        return _pairs(op, a, b, backend)
     if not isinstance(a, list) or not isinstance(b, list):
-        raise bad_type("cosine_pairs", "b", "be a list of arrays where a is one, and only there", type(b).__name__)
+        raise bad_type(op, "b", "be a list of arrays where a is one, and only there", type(b).__name__)
     if len(a) != len(b):
-        raise bad_value("cosine_pairs", "b", f"be a list as long as a ({len(a)})", f"{len(b)} arrays")
-    return [call.give(_pairs(x, y, chosen)) for x, y in zip(a, b, strict=True)]
+        raise bad_value(op, "b", f"be a list as long as a ({len(a)})", f"{len(b)} arrays")
+    return [_pairs(op, x, y, backend) for x, y in zip(a, b, strict=True)]
 
 
-def _pairs(a: Array, b: Array, backend: str) -> Array:
+def _pairs(op: str, a: Array, b: Array, backend: str) -> Array:
     if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[-1]:
         size = a.shape[-1] if a.ndim else "D"
         name, wrong = ("a", a) if a.ndim == 0 else ("b", b)
-        raise bad_value("cosine_pairs", name, f"have shape (..., {size})", shape_text(wrong))
+        raise bad_value(op, name, f"have shape (..., {size})", shape_text(wrong))
     lead, dim = a.shape[:-1], a.shape[-1]
     if lead != b.shape[:-1]:
         try:
             lead = np.broadcast_shapes(lead, b.shape[:-1])
         except ValueError:
-            raise bad_value("cosine_pairs", "b", f"broadcast against a {a.shape}", shape_text(b)) from None
+            raise bad_value(op, "b", f"broadcast against a {a.shape}", shape_text(b)) from None
         a, b = (x if x.size == dim else np.ascontiguousarray(np.broadcast_to(x, (*lead, dim))) for x in (a, b))
     if backend == "reference":
         return np.asarray(reference.cosine_pairs(a, b), dtype=a.dtype)
@@ -88,8 +110,79 @@ def _pairs(a: Array, b: Array, backend: str) -> Array:
     return scores
 
 
+def verify_identity(
+    a: ArrayLike | Sequence[ArrayLike],
+    b: ArrayLike | Sequence[ArrayLike],
+    *,
+    threshold: float,
+    backend: str = "auto",
+) -> Verification:
+    """Whether two embeddings are of one identity: ``cosine(a, b) >= threshold``.
+
+    Args:
+        a, b: (..., D) embeddings, float16, bfloat16, float32 or float64, both the same; leading dimensions broadcast.
+            Or two lists of (N_i, D), of equal length. They need no normalisation.
+        threshold: The least cosine of one identity, from -1 to 1. It belongs to the network: there is no default.
+        backend: ``auto``, ``cpu`` or ``reference``.
+
+    Returns:
+        Scores as of :func:`cosine_pairs`, and decisions. An embedding that is zero or not finite (a face that was not
+        found) has score NaN, same False and status 2; ``reason(i)`` says so. Leave it out of a mean or count it as 0 as
+        the protocol says: ``np.nanmean(v.score)`` or ``np.nan_to_num(v.score)``.
+
+    Raises:
+        ArgumentError: Sizes that do not go together, a threshold beyond ±1.
+        ArgumentTypeError: Arrays of another dtype, of two kinds, devices or dtypes.
+
+    Numerics:
+        As :func:`cosine_pairs`. The score is compared as it is returned, in its own dtype.
+
+    Source:
+        Deng et al., ArcFace: Additive Angular Margin Loss for Deep Face Recognition, CVPR 2019, section 3 (verification
+        by the cosine of two embeddings).
+
+    Example:
+        >>> import numpy as np, wmb_fast as wmb
+        >>> faces = np.array([[3.0, 4.0], [-4.0, 3.0], [0.0, 0.0]])
+        >>> found = wmb.verify_identity(faces, np.array([6.0, 8.0]), threshold=0.3)
+        >>> found.score, found.same, found.reason(2)
+        (array([ 1.,  0., nan]), array([ True, False, False]), 'an embedding is zero: it has no direction')
+    """
+    op = "verify_identity"
+    call, views = take(op, {"a": a, "b": b}, dtypes=SMALL_FLOATS)
+    limit = real(op, "threshold", threshold, at_least=-1)
+    if limit > 1:
+        raise bad_value(op, "threshold", "be at most 1", repr(threshold))
+    a, b = views["a"], views["b"]
+    score = _each_pair(op, a, b, pick(op, backend, call.device))
+    if isinstance(score, list):
+        parts = [_codes(x, y, s) for x, y, s in zip(a, b, score, strict=True)]
+        flat = np.concatenate([part.ravel() for part in parts]) if parts else np.zeros(0, np.uint8)
+        same = [s >= limit for s in score]
+        return Verification(
+            [status_of(call, part) for part in parts], flat, give_each(call, score), give_each(call, same)
+        )
+    codes = _codes(a, b, score)
+    return Verification(status_of(call, codes), codes, call.give(score), call.give(score >= limit))
+
+
+def _codes(a: Array, b: Array, score: Array) -> Array:
+    """Why there is no score, pair by pair."""
+    codes = np.zeros(score.shape, dtype=np.uint8)
+    missing = np.isnan(score)
+    if missing.any():
+        finite = np.isfinite(a).all(axis=-1) & np.isfinite(b).all(axis=-1)
+        codes[missing] = np.where(finite, code("zero_embedding"), code("value_not_finite"))[missing]
+    return codes
+
+
 def cosine_matrix(
-    a: ArrayLike | Sequence[ArrayLike], b: ArrayLike | Sequence[ArrayLike] | None = None, *, backend: str = "auto"
+    a: ArrayLike | Sequence[ArrayLike],
+    b: ArrayLike | Sequence[ArrayLike] | None = None,
+    *,
+    lengths: ArrayLike | Sequence[int] | None = None,
+    lengths_b: ArrayLike | Sequence[int] | None = None,
+    backend: str = "auto",
 ) -> Any:
     """Cosine similarity of every row of one set with every row of another: ``a_i · b_j / (|a_i| |b_j|)``.
 
@@ -97,20 +190,22 @@ def cosine_matrix(
         a: (..., N, D) float16, bfloat16, float32 or float64; or a list of (N_i, D).
         b: (..., M, D) of the same dtype, batch dimensions broadcast; or a list of (M_i, D). ``None`` compares a with
             itself: half is computed, and the result is symmetric to the bit.
+        lengths: (...) rows of each item of a padded a, and of b where that is ``None``; the rest is not read.
+        lengths_b: (...) rows of each item of a padded b.
         backend: ``auto``, ``cpu`` or ``reference``.
 
     Returns:
         (..., N, M) scores within ±1; a list of (N_i, M_i) for lists. float64 for float64 input, else float32. NaN in
-        the rows and columns of vectors that are zero or have a NaN or an infinity.
+        the rows and columns of vectors that are zero or have a NaN or an infinity, and beyond the lengths.
 
     Raises:
-        ArgumentError: Sizes that do not go together, D = 0.
+        ArgumentError: Sizes that do not go together, D = 0, lengths beyond N or M.
         ArgumentTypeError: Arrays of another dtype, of two kinds, devices or dtypes.
 
     Numerics:
-        Rows are brought to length 1 in float64 and rounded to the dtype of the result. Each score is a sum of chains of
-        128 fused multiply-adds in that dtype, in order; for float32 within 1e-6 of the exact value. The same bits for
-        any threads, batch split and SIMD level, also row by row.
+        Rows are brought to length 1 by a factor of float64 and rounded to the dtype of the result. Each score is a
+        sum of chains of 128 fused multiply-adds in that dtype, in order, then clipped; for float32 within 1e-6 of the
+        exact value. The same bits for any threads, batch split and SIMD level, also row by row.
 
     Example:
         >>> import numpy as np, wmb_fast as wmb
@@ -122,7 +217,10 @@ def cosine_matrix(
     call, views = take("cosine_matrix", {"a": a, "b": b}, dtypes=SMALL_FLOATS, optional=("b",))
     chosen = pick("cosine_matrix", backend, call.device)
     symmetric = b is None
-    sets = pair_up("cosine_matrix", views["a"], views["a"] if symmetric else views["b"])
+    if symmetric and lengths_b is not None:
+        raise bad_value("cosine_matrix", "lengths_b", "be None where b is", "lengths_b")
+    both = (lengths, lengths if symmetric else lengths_b)
+    sets = pair_up("cosine_matrix", views["a"], views["a"] if symmetric else views["b"], both)
     scores = np.empty(sets.n_pairs(), dtype=sets.a.dtype)
     if chosen == "reference":
         _fill_by_reference(sets.a, sets.b, sets.spans, scores)

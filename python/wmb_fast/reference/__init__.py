@@ -3,16 +3,17 @@
 
 from .align import Alignment, ErrorStats, Sim3, align_trajectory, ape, associate, ate, umeyama
 from .assign import assign, assignment
-from .cosine import cosine_matrix, cosine_pairs
+from .cosine import cosine_matrix, cosine_pairs, verify_identity
 from .flow import flow_channels, parallax_split
 from .image import mse, psnr, ssim
 from .mask import box_medians, mask_iou
-from .match import mutual_matches, nearest
+from .match import mutual_matches, nearest, patch_best_match
 from .path import interpolate_positions, path_length
 from .reproject import project, reproject_depth, splat_depth, unproject
 from .reproject_pairs import depth_agreement, reprojection_error
 from .rpe import PoseErrors, deviation, rotation_angle_deg, rpe
 from .stats import bootstrap_ci, fisher_mean, pairwise_agreement, pearson, spearman
+from .topk import topk
 from .visibility import sampled_visibility, visibility
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "nearest",
     "pairwise_agreement",
     "parallax_split",
+    "patch_best_match",
     "path_length",
     "pearson",
     "project",
@@ -53,7 +55,9 @@ __all__ = [
     "spearman",
     "splat_depth",
     "ssim",
+    "topk",
     "umeyama",
     "unproject",
+    "verify_identity",
     "visibility",
 ]

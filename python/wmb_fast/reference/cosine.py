@@ -34,3 +34,9 @@ def cosine_matrix(a: Array, b: Array | None = None) -> Array:
     """Cosine of every row of a (..., N, D) with every row of b (..., M, D); see :func:`wmb_fast.cosine_matrix`."""
     unit_a, unit_b = directions(a), directions(a if b is None else b)
     return np.asarray(np.clip(unit_a @ np.swapaxes(unit_b, -1, -2), -1.0, 1.0))
+
+
+def verify_identity(a: Array, b: Array, *, threshold: float) -> tuple[Any, Any]:
+    """``(score, same)`` of embeddings (..., D); see :func:`wmb_fast.verify_identity`."""
+    score = cosine_pairs(a, b)
+    return score, score >= threshold

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .cosine import directions
+from .cosine import cosine_matrix, directions
 
 Array = npt.NDArray[Any]
 
@@ -75,3 +75,11 @@ def mutual_matches(
         kept.append((i, j, score))
     table = np.array(kept, dtype=np.float64).reshape(-1, 3)
     return table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2]
+
+
+def patch_best_match(a: Array, b: Array) -> Array:
+    """(N + M,) best cosines of the rows of a (N, D), then of b (M, D); see :func:`wmb_fast.patch_best_match`."""
+    scores = cosine_matrix(a, b)
+    cosines = np.where(np.isnan(scores), -np.inf, scores)
+    best = np.concatenate([cosines.max(axis=1, initial=-np.inf), cosines.max(axis=0, initial=-np.inf)])
+    return np.where(np.isinf(best), np.nan, best)
