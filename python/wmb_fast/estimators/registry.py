@@ -23,11 +23,11 @@ Pairs = Sequence[tuple[int, int]]
 
 # Channels that no builtin estimator makes, and who does.
 ABSENT = {
-    "depth": "no builtin estimator measures depth: hand in <video>.depth.npz, or import a depth network",
+    "depth": "no builtin estimator measures depth: hand in <video>.depth.npz",
     "parallax": "no builtin estimator measures depth: hand in <video>.parallax.npz (segments, inverse_depth_<j>, "
-    "flow_<j>), or import a depth network",
+    "flow_<j>)",
     "geometry": "no builtin estimator reconstructs cameras and depth: hand in <video>.geometry.npz (frames, depth, "
-    "cam_from_world, intrinsics; confidence where there is one), or import a multi-view network",
+    "cam_from_world, intrinsics; confidence where there is one)",
     "objects": "no builtin estimator segments objects and embeds them: put the video into its case folder, with "
     "reference_scene.json and video_observation.json",
     "quality": "no builtin estimator rates quality: hand in <video>.quality.npz (quality, aesthetic, from 1 to 5)",
@@ -36,20 +36,20 @@ ABSENT = {
     "boq": "BoQ is not installed: hand in <video>.boq.npz (frames, features)",
     "mvpr": "MutualVPR is not installed: hand in <video>.mvpr.npz (frames, features)",
     "matches": "SuperPoint and LightGlue are not installed: hand in <video>.matches.npz (pairs, n_matches, n_a, n_b, "
-    "n_inliers)",
+    "n_inliers), or take a proxy: --estimators matches=xfeat",
     "states": "no judge was asked: hand in <video>.states.npz (pairs, state_score, from 1 to 5, -1 where it failed)",
     "persistence": "GroundingDINO, SAM2, DINOv2 and CLIP are not installed: hand in <video>.persistence.npz (pairs, "
     "appearance, semantic)",
-    "frame_quality": "no builtin estimator rates frames: hand in <video>.frame_quality.npz (frames, imaging from 0 to "
-    "100, aesthetic from 0 to 10)",
-    "poses": "no builtin estimator follows cameras: hand in <video>.poses.npz (one array (K, 4, 4) an estimator, "
-    "camera to world; frames)",
+    "frame_quality": "nothing rates frames unasked (--estimators frame_quality=sharpness-exposure does): hand in "
+    "<video>.frame_quality.npz (frames, imaging from 0 to 100, aesthetic from 0 to 10)",
+    "poses": "nothing follows cameras unasked (--estimators poses=sift-essential does): hand in <video>.poses.npz (one "
+    "array (K, 4, 4) an estimator, camera to world; frames)",
     "tracks": "no builtin estimator tracks people and things: hand in <video>.tracks.npz (frames, kinds, found, masks)",
     "faces": "no builtin estimator embeds faces: hand in <video>.faces.npz (frames, embedding, valid)",
     "appearance": "no builtin estimator embeds masked crops: hand in <video>.appearance.npz (frames, embedding, valid)",
     "checklist": "the case's eight questions are needed: hand in <video>.checklist.json",
-    "judge": "no builtin estimator judges events: write the prompt with wmb-fast prompt, and put the judge's reply "
-    "into <video>.judge.json",
+    "judge": "no builtin estimator judges events: wmb-fast prompt --ask URL asks a judge; or write the prompt with it, "
+    "and put the reply into <video>.judge.json",
 }
 
 
