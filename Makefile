@@ -10,7 +10,7 @@ TORCH ?= torch==2.13.0
 SOURCES := CMakeLists.txt pyproject.toml $(shell find csrc kernels python -type f -not -name '*.pyc' -not -path '*/__pycache__*')
 OP ?=
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench bench-full clean
 
 demo: $(VENV)/installed
 	$(VENV)/bin/wmb-fast demo --out out/demo
@@ -26,6 +26,11 @@ lint: $(VENV)/installed $(VENV)/test-tools $(VENV)/dev-tools
 
 bench: $(VENV)/installed $(VENV)/bench-tools
 	$(PY) -m bench $(OP)
+
+# The sizes of the published table. bench.table writes the README's from the results.
+bench-full: $(VENV)/installed $(VENV)/bench-tools
+	$(PY) -m bench $(OP) --full
+	$(PY) -m bench.table
 
 clean:
 	rm -rf $(VENV) build out .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -50,5 +55,5 @@ $(VENV)/dev-tools: $(PY) pyproject.toml
 	@touch $@
 
 $(VENV)/bench-tools: $(PY) pyproject.toml
-	$(PIP) install evo==1.38.1 faiss-cpu==1.15.1 lapx==0.11.1 numkong==7.8.6 'scipy>=1.14' 'threadpoolctl>=3.5'
+	$(PIP) install $(TORCH) '.[score,bench]'
 	@touch $@

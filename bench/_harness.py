@@ -55,6 +55,7 @@ class Case:
         contenders: Ours first.
         work: What the whole case comes to: floating-point operations, or bytes that must be read and written once.
         unit: Of the rate; it also says which ceiling counts: sgemm or copy bandwidth. ``calls/s`` has none.
+        threads: Of a case whose contenders set their own; ``None``: as many for all as the run was asked for.
     """
 
     op: str
@@ -62,6 +63,7 @@ class Case:
     contenders: Sequence[Contender]
     work: float
     unit: Literal["GFLOP/s", "GB/s", "calls/s"]
+    threads: int | None = None
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ def measure(case: Case, n_threads: int) -> list[Row]:
     One-thread figures are process CPU time, because it does not count what other processes do; with more threads it is
     the wall clock.
     """
+    n_threads = case.threads or n_threads
     with threads(n_threads):
         verdicts = [_verdict(contender) for contender in case.contenders]
         if verdicts[0] != "yes":

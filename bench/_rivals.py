@@ -14,7 +14,12 @@ import numpy as np
 
 from ._harness import Contender
 
-PACKAGES = {"faiss": "faiss-cpu", "cv2": "opencv-python-headless", "lap": "lapx"}  # where the import name is another
+PACKAGES = {
+    "faiss": "faiss-cpu",
+    "cv2": "opencv-python-headless",
+    "lap": "lapx",
+    "skimage": "scikit-image",
+}  # where the import name is another
 
 
 @functools.cache
@@ -208,3 +213,162 @@ def evo_associate(evo: ModuleType, a: Any, b: Any) -> Any:
     """evo's nearest stamp of b for every a."""
     pairs = importlib.import_module("evo.core.sync").matching_time_indices(a, b, 0.01)
     return np.array(pairs).T
+
+
+def numpy_global(depth: Any, confidence: Any, cam_from_world: Any, intrinsics: Any) -> float:
+    """WorldMark's Global memory as its evaluator goes about it: NumPy inside a Python loop over all ordered pairs."""
+    k, height, width = depth.shape
+    pose, camera = cam_from_world.astype(np.float64), intrinsics.astype(np.float64)
+    scale, threshold = np.median(depth[depth > 1e-6]), np.quantile(confidence, 0.3)
+    v, u = (a.ravel() for a in np.mgrid[0:height:16, 0:width:16])
+
+    def world(j: int, x: Any, y: Any, z: Any) -> Any:
+        c = camera[j]
+        local = np.stack([(x - c[0, 2]) / c[0, 0] * z, (y - c[1, 2]) / c[1, 1] * z, z], axis=-1)
+        return (local - pose[j, :, 3]) @ pose[j, :, :3]
+
+    errors = []
+    for i in range(k):
+        trusted = confidence[i, v, u] >= threshold
+        points = world(i, u[trusted], v[trusted], depth[i, v, u][trusted].astype(np.float64))
+        for j in range(k):
+            if i == j:
+                continue
+            p = points @ pose[j, :, :3].T + pose[j, :, 3]
+            x = camera[j, 0, 0] * p[:, 0] / p[:, 2] + camera[j, 0, 2]
+            y = camera[j, 1, 1] * p[:, 1] / p[:, 2] + camera[j, 1, 2]
+            inside = (p[:, 2] > 0) & (x >= 0) & (x < width) & (y >= 0) & (y < height)
+            if inside.sum() < 5:
+                continue
+            column, row = np.floor(x[inside]).astype(int), np.floor(y[inside]).astype(int)
+            seen = depth[j, row, column]
+            ratio = p[inside, 2].astype(np.float32) / seen
+            together = (ratio > 0.7) & (ratio < 1.4) & (confidence[j, row, column] >= threshold)
+            if together.sum() < 5:
+                continue
+            there = world(j, column, row, seen.astype(np.float64))
+            errors.append(np.linalg.norm(points[inside] - there, axis=-1)[together] / scale)
+    return float(np.median(np.concatenate(errors)))
+
+
+def numpy_flow(fields: Any) -> Any:
+    """Mean horizontal and mean radial flow of a batch (B, H, W, 2); the unit vectors are made once."""
+    unit = _unit_vectors(*fields.shape[1:3])
+    radial = np.einsum("bhwc,hwc->b", fields, unit, optimize=False) / unit[..., 0].size
+    return fields[..., 0].mean(axis=(1, 2), dtype=np.float64), radial
+
+
+def numpy_flow_loop(fields: Any) -> Any:
+    """The same field by field, everything made anew, as evaluators do."""
+    horizontal, radial = [], []
+    for field in fields:
+        unit = _unit_vectors(*field.shape[:2])
+        horizontal.append(field[..., 0].mean(dtype=np.float64))
+        radial.append((field[..., 0] * unit[..., 0] + field[..., 1] * unit[..., 1]).mean())
+    return np.array(horizontal), np.array(radial)
+
+
+def _unit_vectors(height: int, width: int) -> Any:
+    y, x = np.mgrid[0:height, 0:width]
+    away = np.stack([x - width / 2, y - height / 2], axis=-1)
+    return away / (np.linalg.norm(away, axis=-1, keepdims=True) + 1e-6)
+
+
+def numpy_parallax(u: Any, inverse_depth: Any) -> Any:
+    """Translation and rotation of a batch (B, N), by the closed form of the line."""
+    mean_u, mean_z = u.mean(axis=1, keepdims=True), inverse_depth.mean(axis=1, keepdims=True)
+    off = inverse_depth - mean_z
+    slope = (off * (u - mean_u)).sum(axis=1) / (off * off).sum(axis=1)
+    low, high = np.percentile(inverse_depth, [5, 95], axis=1)
+    return np.abs(slope) * (high - low), np.abs(mean_u[:, 0] - slope * mean_z[:, 0])
+
+
+def numpy_parallax_loop(u: Any, inverse_depth: Any) -> Any:
+    """The same field by field, by least squares."""
+    found = []
+    for a, b in zip(u, inverse_depth, strict=True):
+        slope, intercept = np.linalg.lstsq(np.stack([b, np.ones_like(b)], axis=1), a, rcond=None)[0]
+        low, high = np.percentile(b, [5, 95])
+        found.append((abs(slope) * (high - low), abs(intercept)))
+    return np.array(found).T
+
+
+C1, C2 = 2.55**2, 7.65**2  # of SSIM, for values of 0..255
+
+
+def _cv2_window(cv2: ModuleType, variant: str) -> tuple[Callable[..., Any], float, Any]:
+    """OpenCV's filter for an SSIM variant, the factor of its covariances, and which of its values count."""
+    cv2.setNumThreads(1)
+    if variant == "uniform7":
+        return functools.partial(cv2.blur, ksize=(7, 7)), 49 / 48, slice(3, -3)
+    return functools.partial(cv2.GaussianBlur, ksize=(11, 11), sigmaX=1.5), 1.0, slice(None)
+
+
+def cv2_ssim(cv2: ModuleType, a: Any, b: Any, variant: str) -> float:
+    """SSIM of one pair as it is usually written by hand, with OpenCV's filters and NumPy's arithmetic in float32."""
+    blur, sample, inside = _cv2_window(cv2, variant)
+    if variant == "gaussian11_gray":
+        a, b = cv2.cvtColor(a, cv2.COLOR_RGB2GRAY), cv2.cvtColor(b, cv2.COLOR_RGB2GRAY)
+    x, y = a.astype(np.float32), b.astype(np.float32)
+    mean_x, mean_y = blur(x), blur(y)
+    xx, yy, xy = mean_x * mean_x, mean_y * mean_y, mean_x * mean_y
+    var_x, var_y, cov = (sample * (blur(p) - q) for p, q in ((x * x, xx), (y * y, yy), (x * y, xy)))
+    values = ((2 * xy + C1) * (2 * cov + C2)) / ((xx + yy + C1) * (var_x + var_y + C2))
+    return float(values[inside, inside].mean(dtype=np.float64))
+
+
+def cv2_ssim_in_place(a: Any, b: Any, variant: str) -> Callable[[ModuleType], Any]:
+    """The same by an expert: every array is allocated once, all arithmetic is OpenCV's, and in place."""
+    shape = a.shape[1:3] if variant == "gaussian11_gray" else a.shape[1:]
+    x, y, product, mean_x, mean_y, squares, other, cov, means, mean_squares = np.empty((10, *shape), np.float32)
+
+    def one(cv2: ModuleType, first: Any, second: Any) -> float:
+        blur, sample, inside = _cv2_window(cv2, variant)
+        if variant == "gaussian11_gray":
+            first, second = cv2.cvtColor(first, cv2.COLOR_RGB2GRAY), cv2.cvtColor(second, cv2.COLOR_RGB2GRAY)
+        np.copyto(x, first)
+        np.copyto(y, second)
+        blur(x, dst=mean_x)
+        blur(y, dst=mean_y)
+        blur(cv2.multiply(x, x, dst=product), dst=squares)
+        blur(cv2.multiply(y, y, dst=product), dst=other)
+        blur(cv2.multiply(x, y, dst=product), dst=cov)
+        cv2.multiply(mean_x, mean_y, dst=means)
+        cv2.multiply(mean_x, mean_x, dst=mean_squares)
+        cv2.add(mean_squares, cv2.multiply(mean_y, mean_y, dst=product), dst=mean_squares)
+        cv2.subtract(cv2.add(squares, other, dst=squares), mean_squares, dst=squares)
+        cv2.subtract(cov, means, dst=cov)
+        for array, factor, offset in (
+            (means, 2, C1),
+            (cov, 2 * sample, C2),
+            (mean_squares, 1, C1),
+            (squares, sample, C2),
+        ):
+            np.multiply(array, np.float32(factor), out=array)
+            np.add(array, np.float32(offset), out=array)
+        cv2.multiply(means, cov, dst=means)
+        cv2.divide(means, cv2.multiply(mean_squares, squares, dst=squares), dst=means)
+        return float(means[inside, inside].mean(dtype=np.float64))
+
+    return lambda cv2: [one(cv2, first, second) for first, second in zip(a, b, strict=True)]
+
+
+def skimage_ssim(skimage: ModuleType, a: Any, b: Any) -> Any:
+    """scikit-image's default SSIM, pair by pair."""
+    metrics = importlib.import_module("skimage.metrics")
+    options = {"channel_axis": 2, "data_range": 255}
+    return [metrics.structural_similarity(x, y, **options) for x, y in zip(a, b, strict=True)]
+
+
+def skimage_psnr(skimage: ModuleType, a: Any, b: Any) -> Any:
+    """scikit-image's PSNR, pair by pair."""
+    metrics = importlib.import_module("skimage.metrics")
+    return [metrics.peak_signal_noise_ratio(x, y, data_range=255) for x, y in zip(a, b, strict=True)]
+
+
+def torchmetrics_ssim(torchmetrics: ModuleType, a: Any, b: Any) -> Any:
+    """torchmetrics' default SSIM, in float32."""
+    torch = importlib.import_module("torch")
+    image = importlib.import_module("torchmetrics.functional.image")
+    x, y = (torch.from_numpy(frames).permute(0, 3, 1, 2).float() for frames in (a, b))
+    return image.structural_similarity_index_measure(x, y, data_range=255.0, reduction="none").numpy()

@@ -12,7 +12,7 @@ from ._harness import machine
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
-CEILING = "ceiling: "
+CEILING, THREADS = "ceiling: ", "threads: "
 
 
 def table(path: Path) -> str:
@@ -27,9 +27,25 @@ def table(path: Path) -> str:
         ours, rivals = sides[0], [side for side in sides[1:] if not side["who"].startswith(CEILING)]
         cells = [f"`{op}`", case, _seconds(float(ours["median_s"])), _ceiling(ours, sides), _against(rivals)]
         lines.append("| " + " | ".join(cells) + " |")
+    lines += _scaling(path)
     dates = sorted({row["date"] for row in rows})
     lines.append(f"\nMeasured {' to '.join(sorted({dates[0], dates[-1]}))} on `{path.stem}`.")
     return "\n".join(lines)
+
+
+def _scaling(path: Path) -> list[str]:
+    """What a second thread brings, by the rows of bench_threads; nothing where there are none."""
+    with path.open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["op"].startswith(THREADS)]
+    gains: dict[tuple[str, str], dict[str, float]] = {}
+    for row in rows:
+        gains.setdefault((row["op"], row["case"]), {})[row["who"]] = float(row["median_s"])
+    lines = ["\n| Op | Work | Two threads over one | A copy on two cores over one |", "|---|---|---|---|"]
+    for (op, case), median in gains.items():
+        own = median["wmb_fast, 1 thread"] / median["wmb_fast, 2 threads"]
+        copy = median["copy, 1 core"] / median["copy, 2 cores"]
+        lines.append(f"| `{op.removeprefix(THREADS)}` | {case} | {own:.2f}× | {copy:.2f}× |")
+    return lines if gains else []
 
 
 def _seconds(seconds: float) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Depth faults of the field with their right answers, each test named after its case.
 
-D03, D04 and D11 fit a scale to the depth first, and D02's other half does: they need an op this library does not have.
+docs/cases.md says which need an op this library does not have.
 """
 
 from __future__ import annotations

@@ -47,6 +47,26 @@ NEARBY = np.tile(np.eye(4, dtype=np.float32), (6, 1, 1))
 NEARBY[:, :3, 3] = 0.05 * random(6, 3)
 CLIPS, CLIP_POSES = np.stack([DEPTH, DEPTH[::-1]] * 2), np.stack([NEARBY] * 4)
 
+# Pictures of more than one band of rows, and not of whole strips.
+FRAMES = np.random.default_rng(0).integers(0, 256, (2, 5, 101, 139, 3), dtype=np.uint8)
+UNIT_FRAMES = (FRAMES / 255).astype(np.float32)
+
+
+def similarities(b: slice) -> list[Any]:
+    """Every variant of bytes, of floats and of channels first."""
+    variants = ("uniform7", "gaussian11", "gaussian11_valid", "gaussian11_gray")
+    planes = np.ascontiguousarray(np.moveaxis(FRAMES[:, b], -1, -3))
+    return [
+        wmb.ssim(*frames, data_range=data_range, variant=variant, layout=layout)
+        for variant in variants
+        for frames, data_range, layout in (
+            (FRAMES[:, b], 255, "hwc"),
+            (UNIT_FRAMES[:, b], 1, "hwc"),
+            (planes, 255, "chw"),
+        )
+    ]
+
+
 # Every public op on a slice of its batch: how long the batch is (None: the op has no batch), and the call.
 # Sizes are not round, and give more than one chunk.
 CALLS: dict[str, tuple[int | None, Callable[[slice], Any]]] = {
@@ -66,7 +86,20 @@ CALLS: dict[str, tuple[int | None, Callable[[slice], Any]]] = {
     "verify_identity": (5, lambda b: wmb.verify_identity(ROWS[b], ROWS[b, ::-1], threshold=0.05)),
     "assign": (61, lambda b: wmb.assign(np.round(random(61, 33, 37), 1)[b])),
     "assignment": (61, lambda b: wmb.assignment(random(61, 41, 41)[b], null_cost=0.1)),
+    "box_medians": (
+        9,
+        lambda b: wmb.box_medians(
+            random(9, 301, 2)[b],
+            random(9, 301, 2, seed=1)[b],
+            random(9, 301)[b],
+            np.sort(random(9, 17, 2, 2), axis=2).reshape(9, 17, 4)[b],
+            np.tile([-1.0, -1.0, 2.0, 2.0], (9, 17, 1))[b],
+        ),
+    ),
     "mask_iou": (9, lambda b: wmb.mask_iou((random(9, 67, 131) > 0)[b], (random(9, 67, 131, seed=1) > 0)[b])),
+    "mse": (5, lambda b: [wmb.mse(*frames[:, b]) for frames in (FRAMES, UNIT_FRAMES)]),
+    "psnr": (5, lambda b: wmb.psnr(*UNIT_FRAMES[:, b], data_range=1)),
+    "ssim": (5, similarities),
     "spearman": (9, lambda b: wmb.spearman(np.round(random(9, 4001), 1)[b], random(9, 4001, seed=1)[b])),
     "pearson": (9, lambda b: wmb.pearson(random(9, 4001)[b], random(9, 4001, seed=1)[b])),
     "fisher_mean": (9, lambda b: wmb.fisher_mean(np.tanh(random(9, 31))[b])),
@@ -90,6 +123,17 @@ CALLS: dict[str, tuple[int | None, Callable[[slice], Any]]] = {
             wmb.reprojection_error(CLIPS[b], CLIP_POSES[b], CAMERA, confidence=c, grid=3, unit=unit)
             for c, unit in ((None, "depth"), (CLIPS[b], "pixels"))
         ],
+    ),
+    "sampled_visibility": (
+        61,
+        lambda b: wmb.sampled_visibility(
+            9 * random(61, 33, 2)[b] + 20,
+            np.abs(random(61, 33))[b],
+            np.abs(random(61, 33, seed=1))[b],
+            (40, 40),
+            confidence=np.abs(random(61, 33, seed=2))[b],
+            with_area=True,
+        ),
     ),
     "visibility": (
         6,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SciPy's, NumPy's and the OPIS solver's answers, by vector file; and that a change of a rule makes them fail."""
+"""Answers of SciPy, NumPy, image libraries and the OPIS solver, by vector file; and that a changed rule fails them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wmb_fast.oracles import libs, libs_stats, opis, runner
+from wmb_fast.oracles import images, libs, libs_stats, opis, runner
 
-FILES = {**libs_stats.ADAPTERS, **opis.ADAPTERS}
+FILES = {**images.ADAPTERS, **libs_stats.ADAPTERS, **opis.ADAPTERS}
 
 
 def statuses(oracles: Path, file: str) -> Counter[str]:
@@ -35,6 +35,9 @@ def test_every_case_passes(oracles: Path, file: str) -> None:
         (libs_stats, "spearman", {"nan_policy": "omit"}, "F_libs/F4_correlations"),
         (libs_stats, "bootstrap_ci", {"level": 0.9501}, "F_libs/F5_bootstrap"),
         (libs_stats, "bootstrap_ci", {"strata": None}, "F_libs/F5_bootstrap"),
+        (images, "ssim", {"variant": "gaussian11"}, "B_r2m/B3_psnr_ssim"),
+        (images, "ssim", {"variant": "gaussian11_valid"}, "F_libs/F1_ssim_variants"),
+        (images, "psnr", {"identical": 100}, "F_libs/F2_psnr_guards"),
     ],
 )
 def test_the_vectors_see_a_changed_rule(

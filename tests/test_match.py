@@ -66,6 +66,30 @@ def test_hamming(n: int, m: int, dim: int) -> None:
             np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.parametrize(("dtype", "tiny"), [("float32", 1e-30), ("float32", 1e-43), ("float64", 1e-200)])
+@pytest.mark.parametrize("others", [False, True])
+def test_squares_beyond_the_least_number_of_their_type(dtype: str, tiny: float, others: bool) -> None:
+    """Differences whose squares are 0: without care every distance is 0, and the lowest index wins."""
+    a, b = np.array([[2.2], [4.9]]) * tiny, np.array([[0.0], [5.0], [2.0]]) * tiny
+    if others and dtype == "float32":  # ordinary rows beside them
+        a, b = np.append(a, [[1.0]], axis=0), np.append(b, [[1.5]], axis=0)
+    a, b = a.astype(dtype), b.astype(dtype)
+    found = wmb.nearest(a, b, metric="l2")
+    assert found.index.tolist() == [2, 1, 3][: len(a)]
+    np.testing.assert_allclose(found.score[:2], np.abs(np.float64(a[:2]) - np.float64(b[[2, 1]]))[:, 0], rtol=1e-6)
+    assert pairs(wmb.mutual_matches(a, b, metric="l2")) == [(0, 2), (1, 1), (2, 3)][: len(a)]
+    assert wmb.reference.nearest(a, b, metric="l2")[0].tolist() == found.index.tolist()
+
+
+@pytest.mark.parametrize(("dtype", "huge"), [("float32", 1e30), ("float64", 1e200), ("float64", 1e307)])
+def test_squares_beyond_the_largest_number_of_their_type(dtype: str, huge: float) -> None:
+    a, b = (np.array([[2.2], [4.9]]) * huge).astype(dtype), (np.array([[0.0], [5.0], [2.0]]) * huge).astype(dtype)
+    found = wmb.nearest(a, b, metric="l2")
+    assert found.index.tolist() == [2, 1]
+    np.testing.assert_allclose(found.score / huge, [0.2, 0.1], rtol=1e-5)
+    assert wmb.reference.nearest(a, b, metric="l2")[0].tolist() == [2, 1]
+
+
 @pytest.mark.parametrize("metric", ["cosine", "l2"])
 @pytest.mark.parametrize("copies", [1, 1000])
 def test_m02_ties(metric: str, copies: int) -> None:

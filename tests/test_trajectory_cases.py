@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults seen in the wild, each with its right answer: the cases T01 to T29 that a trajectory op can answer.
 
-T10 and T11 (quaternions), T13 and T24 (files and clocks), T26 (AUC), T27 and T28 (videos and estimators) are answered
-elsewhere.
+docs/cases.md says where the others are answered.
 """
 
 from __future__ import annotations
@@ -255,6 +254,22 @@ def test_t25_missing_pose() -> None:
     assert rpe.translation.n == 7
     assert rpe.pairs.shape == (9, 2)
     assert all(np.isfinite(getattr(stats, name)) for stats in (ate, rpe.translation) for name in FIELDS)
+
+
+def test_t27_video_shorter_than_the_plan() -> None:
+    """Of 100 poses 80 exist; of three windows the third lies outside the clip, and takes no part in the mean."""
+    plan = placed(stair(100))
+    seen = plan.copy()
+    seen[80:] = np.nan
+    ate = wmb.ate(seen, plan)
+    assert ate.rmse <= 1e-12
+    assert (ate.n, len(ate.errors)) == (80, 100)
+    windows = wmb.bootstrap_ci(np.array([0.8, 0.6, np.nan]))
+    np.testing.assert_allclose(windows.estimate, 0.7, rtol=FLOAT64_REL)
+    assert (windows.n_used, windows.status) == (2, 1)
+    assert "missing" in windows.reason()
+    as_zero = wmb.bootstrap_ci(np.array([0.8, 0.6, 0.0]))
+    np.testing.assert_allclose(as_zero.estimate, 0.4666666667, rtol=1e-9)
 
 
 def test_t29_absolute_or_normalised_scale() -> None:

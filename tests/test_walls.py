@@ -243,14 +243,23 @@ def test_threads() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
-    [("5", "5"), ("0", "must be a positive integer, got '0'"), ("x", "got 'x'"), ("9" * 30, "got '999")],
+    ("text", "threads", "says"),
+    [
+        ("5", "5", ""),
+        ("", "", ""),
+        ("0", "", "must be a positive integer, got '0': all cores are used"),
+        ("abc", "", "got 'abc'"),
+        ("9" * 30, "", "got '999"),
+    ],
 )
-def test_threads_from_the_environment(text: str, says: str) -> None:
+def test_threads_from_the_environment(text: str, threads: str, says: str) -> None:
+    """A wrong number is one line on stderr; the program goes on."""
     program = "import wmb_fast; print(wmb_fast.get_num_threads())"
     environment = os.environ | {"WMB_NUM_THREADS": text}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
-    assert says in (done.stdout if done.returncode == 0 else done.stderr)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.strip() == (threads or str(os.cpu_count()))
+    assert says in done.stderr
+    assert len(done.stderr.splitlines()) == (1 if says else 0)
 
 
 def test_a_missing_extra_is_named_with_its_command() -> None:

@@ -17,3 +17,9 @@ ANGLE_FLOAT32_DEG = 1e-4
 # Below 1e-12 (a first pose that lies on the reference's) its numbers are rounding.
 PRINTED_REL = 1e-9
 PRINTED_ABS = 1e-12
+# Mean structural similarity, in -1..1: float64 sums of squares of values up to 255, against the least denominator, 58.
+SSIM_ABS = 1e-11
+# The Gaussian variants of bytes: a row's sums are rounded to 2^-17, which is at most 8e-7 of a similarity.
+SSIM_BYTES_ABS = 1e-6
+# The first rounded to float32: half a step below 1.
+SSIM_FLOAT32_ABS = 1e-7

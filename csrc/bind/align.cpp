@@ -7,8 +7,21 @@
 namespace wmb {
 namespace {
 
+// One item of n >= 1 points: the short way of small calls. What does not fit is no match, hence a TypeError.
+template <typename T>
+void umeyama_of_one(In<T, nb::shape<-1, 3>> source, In<T, nb::shape<-1, 3>> target, bool with_scale,
+                    Out<double, nb::shape<kFitRow>> fit) {
+  std::size_t n = source.shape(0);
+  if (n == 0 || target.shape(0) != n) throw nb::next_overload();
+  nb::gil_scoped_release release;
+  umeyama(Tracks<T>{source.data(), target.data(), kPoint}, Items{1, n, nullptr, nullptr, nullptr}, nullptr,
+          with_scale, fit.data());
+}
+
 template <typename T>
 void bind_align_of(nb::module_& m) {
+  m.def("umeyama_of_one", &umeyama_of_one<T>, nb::arg("source").noconvert(), nb::arg("target").noconvert(),
+        nb::arg("with_scale").noconvert(), nb::arg("fit").noconvert());
   m.def(
       "umeyama",
       [](FlatIn<T> source, FlatIn<T> target, std::size_t n, std::size_t each, MaybeIn<std::int64_t> starts,

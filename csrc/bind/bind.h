@@ -19,6 +19,7 @@ void bind_align(nb::module_& m);
 void bind_assign(nb::module_& m);
 void bind_cosine(nb::module_& m);
 void bind_flow(nb::module_& m);
+void bind_image(nb::module_& m);
 void bind_mask(nb::module_& m);
 void bind_match(nb::module_& m);
 void bind_raycast(nb::module_& m);

@@ -16,6 +16,17 @@ void pairs(In<T> a, In<T> b, std::int64_t dim, Out<T> scores) {
   cosine_pairs(a.data(), stride_a, b.data(), stride_b, n, dim, scores.data());
 }
 
+// One pair: the short way of small calls. What does not fit is no match, hence a TypeError.
+template <typename T>
+double one(In<T, nb::shape<-1>> a, In<T, nb::shape<-1>> b) {
+  std::int64_t dim = a.shape(0);
+  if (dim == 0 || b.shape(0) != a.shape(0)) throw nb::next_overload();
+  T score;
+  nb::gil_scoped_release release;
+  cosine_pairs(a.data(), 0, b.data(), 0, 1, dim, &score);
+  return static_cast<double>(score);
+}
+
 template <typename T>
 void matrix(In<T, nb::ndim<2>> a, In<T, nb::ndim<2>> b, In<std::int64_t, nb::shape<-1, 4>> spans,
             bool symmetric, Out<T, nb::ndim<1>> scores) {
@@ -28,6 +39,8 @@ void matrix(In<T, nb::ndim<2>> a, In<T, nb::ndim<2>> b, In<std::int64_t, nb::sha
 
 void bind_cosine(nb::module_& m) {
   using nb::arg;
+  m.def("cosine_of_one", &one<float>, arg("a").noconvert(), arg("b").noconvert());
+  m.def("cosine_of_one", &one<double>, arg("a").noconvert(), arg("b").noconvert());
   m.def("cosine_pairs", &pairs<float>, arg("a").noconvert(), arg("b").noconvert(), arg("dim"),
         arg("scores").noconvert());
   m.def("cosine_pairs", &pairs<double>, arg("a").noconvert(), arg("b").noconvert(), arg("dim"),

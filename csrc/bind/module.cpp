@@ -27,6 +27,7 @@ NB_MODULE(_core, m) {
   wmb::bind_assign(m);
   wmb::bind_cosine(m);
   wmb::bind_flow(m);
+  wmb::bind_image(m);
   wmb::bind_mask(m);
   wmb::bind_match(m);
   wmb::bind_raycast(m);

@@ -65,7 +65,7 @@ void render_picture(const WorldArrays& arrays, In<double, nb::shape<4, 4>> camer
                     std::optional<Out<std::uint8_t, nb::shape<-1, -1, 3>>> rgb, Out<float, nb::ndim<2>> depth,
                     Out<std::int32_t, nb::ndim<2>> identities) {
   const double* k = intrinsics.data();
-  Camera camera{
+  Viewer camera{
       {}, k[0], k[1], k[2], k[3], static_cast<int>(depth.shape(1)), static_cast<int>(depth.shape(0))};
   std::copy(camera_to_world.data(), camera_to_world.data() + 12, camera.camera_to_world);
   auto same_size = [&](std::size_t height, std::size_t width) {

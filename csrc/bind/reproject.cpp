@@ -104,6 +104,26 @@ void see(In<T, nb::ndim<4>> points, Stack<T> depth, Numbers number, std::optiona
 }
 
 template <typename T>
+void see_samples(In<T, nb::shape<-1, -1, 2>> pixels, In<T, nb::ndim<2>> depth, In<T, nb::ndim<2>> seen,
+                 std::optional<In<T, nb::ndim<2>>> confidence, Numbers lengths,
+                 In<double, nb::shape<-1, 2>> sizes, In<double, nb::shape<7>> rule, bool with_area,
+                 Codes state, Values inside, Values known, Values occluded, Values visible, Values area) {
+  VisibilityRule limits{rule(0), rule(1), rule(2), rule(3), rule(4), rule(5), rule(6)};
+  Samples<T> samples{static_cast<std::int64_t>(depth.shape(0)),
+                     static_cast<std::int64_t>(depth.shape(1)),
+                     pixels.data(),
+                     depth.data(),
+                     seen.data(),
+                     confidence ? confidence->data() : nullptr,
+                     lengths.data(),
+                     sizes.data()};
+  nb::gil_scoped_release release;
+  sampled_visibility(
+      samples, limits, with_area,
+      {state.data(), inside.data(), known.data(), occluded.data(), visible.data(), area.data()});
+}
+
+template <typename T>
 void bind_reproject_of(nb::module_& m) {
   m.def("project", &project<T>, arg("points").noconvert(), arg("cameras").noconvert(),
         arg("to_camera").noconvert(), arg("pixels").noconvert(), arg("depth").noconvert(),
@@ -129,6 +149,11 @@ void bind_reproject_of(nb::module_& m) {
   m.def("visibility", &see<T>, arg("points").noconvert(), arg("depth").noconvert(), arg("number").noconvert(),
         arg("confidence").noconvert().none(), arg("cameras").noconvert(), arg("to_camera").noconvert(),
         arg("rule").noconvert(), arg("state").noconvert());
+  m.def("sampled_visibility", &see_samples<T>, arg("pixels").noconvert(), arg("depth").noconvert(),
+        arg("seen").noconvert(), arg("confidence").noconvert().none(), arg("lengths").noconvert(),
+        arg("sizes").noconvert(), arg("rule").noconvert(), arg("with_area"), arg("state").noconvert(),
+        arg("inside").noconvert(), arg("known").noconvert(), arg("occluded").noconvert(),
+        arg("visible").noconvert(), arg("area").noconvert());
 }
 
 }  // namespace

@@ -39,6 +39,17 @@ WMB_HD inline void put(std::uint64_t* set, std::int64_t i) { set[i >> 6] |= std:
 WMB_HD inline void take_out(std::uint64_t* set, std::int64_t i) {
   set[i >> 6] &= ~(std::uint64_t{1} << (i & 63));
 }
+// Makes a set of `words` words the numbers from `begin` to `end`, the latter not included.
+WMB_HD inline void put_range(std::uint64_t* set, std::int64_t words, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t k = 0; k < words; ++k) {
+    const std::int64_t low = begin - 64 * k, high = end - 64 * k;
+    const std::uint64_t from = low <= 0 ? ~std::uint64_t{0} : low < 64 ? ~std::uint64_t{0} << low : 0;
+    const std::uint64_t below = high >= 64 ? ~std::uint64_t{0}
+                                : high > 0 ? (std::uint64_t{1} << high) - 1
+                                           : 0;
+    set[k] = from & below;
+  }
+}
 WMB_HD inline bool has(const std::uint64_t* set, std::int64_t i) { return set[i >> 6] >> (i & 63) & 1; }
 WMB_HD inline std::int64_t lowest_bit(std::uint64_t word) {
 #if defined(__CUDA_ARCH__)
@@ -146,8 +157,7 @@ WMB_HD inline std::int64_t find_good(const AssignProblem& p, const AssignWork& w
   const double share = tie_share(p);
   const std::int64_t own = w.column_of[i];
   for (std::int64_t k = 0; k < t.row_words; ++k) t.good[k] = 0;
-  for (std::int64_t k = 0; k < t.col_words; ++k) t.unsettled[k] = 0;
-  for (std::int64_t r = i + 1; r < p.rows; ++r) put(t.unsettled, r);
+  put_range(t.unsettled, t.col_words, i + 1, p.rows);
   std::int64_t head = 0, n_queued = 0, filler = kAlone;
   bool may_give_up = true;
   if (own != kAlone) {
@@ -158,6 +168,8 @@ WMB_HD inline std::int64_t find_good(const AssignProblem& p, const AssignWork& w
     may_give_up = free || filler != kAlone;
   }
   if (!may_give_up || has(t.good, wanted)) return kAlone;
+  // A full assignment of as many columns has none free and nobody alone.
+  if (p.rows == p.cols && !std::isfinite(p.alone)) return filler;
   for (std::int64_t j = 0; j < p.cols; ++j) {
     if (w.row_of[j] == kAlone) mark_good(t, j, n_queued);
   }

@@ -82,24 +82,45 @@ struct ParallaxLine {
   double intercept;  // u at infinite depth: what rotation alone makes
 };
 
+// Sums of pairs of numbers in eight virtual lanes, in order; the lanes are added in pairs at the end.
+struct PairLanes {
+  double a[kFlowLanes] = {}, b[kFlowLanes] = {};
+
+  WMB_HD inline double sum_a() const { return sum(a); }
+  WMB_HD inline double sum_b() const { return sum(b); }
+  WMB_HD static inline double sum(const double* x) {
+    return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
+  }
+};
+
+// Calls add(lanes, lane, i) for each i < n, lane i % 8.
+template <typename Add>
+WMB_HD inline PairLanes pair_sums(std::size_t n, const Add& add) {
+  PairLanes lanes;
+  std::size_t i = 0;
+  for (; i + kFlowLanes <= n; i += kFlowLanes)
+    for (std::size_t lane = 0; lane < kFlowLanes; ++lane) add(lanes, lane, i + lane);
+  for (std::size_t lane = 0; i < n; ++i, ++lane) add(lanes, lane, i);
+  return lanes;
+}
+
 // The least-squares line u = slope * inverse_depth + intercept through n >= 1 points. Where the inverse
 // depths do not determine both (all equal), the one of least norm, as a singular value decomposition with the
 // usual cut at epsilon * n gives it.
 template <typename T>
 WMB_HD inline ParallaxLine parallax_line(const T* u, const T* inverse_depth, std::size_t n) {
   const double count = static_cast<double>(n);
-  double sum_u = 0, sum_z = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    sum_u += static_cast<double>(u[i]);
-    sum_z += static_cast<double>(inverse_depth[i]);
-  }
-  const double mean_u = sum_u / count, mean_z = sum_z / count;
-  double zz = 0, zu = 0;
-  for (std::size_t i = 0; i < n; ++i) {
+  const PairLanes sums = pair_sums(n, [=](PairLanes& to, std::size_t lane, std::size_t i) {
+    to.a[lane] += static_cast<double>(u[i]);
+    to.b[lane] += static_cast<double>(inverse_depth[i]);
+  });
+  const double mean_u = sums.sum_a() / count, mean_z = sums.sum_b() / count;
+  const PairLanes products = pair_sums(n, [=](PairLanes& to, std::size_t lane, std::size_t i) {
     const double z = static_cast<double>(inverse_depth[i]) - mean_z;
-    zz += z * z;
-    zu += z * (static_cast<double>(u[i]) - mean_u);
-  }
+    to.a[lane] += z * z;
+    to.b[lane] += z * (static_cast<double>(u[i]) - mean_u);
+  });
+  const double zz = products.sum_a(), zu = products.sum_b();
   // Squared singular values of the n x 2 matrix [inverse depth, 1]: their sum and product.
   const double sum = zz + count * (mean_z * mean_z + 1);
   const double product = count * zz;

@@ -50,7 +50,8 @@ Moments weighted_moments(const Problem& p, const std::vector<double>& weights) {
 
 double weighted_sse(const Problem& p, const std::vector<double>& weights) {
   std::vector<double> distance(p.n);
-  trajectory_kernels().distances(p.x, p.y, p.n, p.n, 0, p.residual, distance.data());
+  ErrorSums sums;
+  trajectory_kernels().distances(p.x, p.y, p.n, p.n, 0, p.residual, distance.data(), &sums);
   double sum = 0.0;
   for (std::size_t k = 0; k < p.n; ++k) sum += weights[k] * distance[k] * distance[k];
   return sum;
@@ -96,7 +97,7 @@ void umeyama(const Tracks<T>& tracks, const Items& items, const double* weights,
       if (sse != sse && weights != nullptr)
         sse = weighted_sse(p, kept[i]);
       else if (sse != sse)
-        sse = trajectory_kernels().distances(p.x, p.y, p.n, p.n_fit, 0, p.residual, nullptr);
+        sse = trajectory_kernels().distances(p.x, p.y, p.n, p.n_fit, 0, p.residual, nullptr, nullptr);
       write_fit(p, sse, fits + kFitRow * (first + i));
     }
   });
@@ -153,7 +154,7 @@ Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitO
     for (std::size_t i = 0; i < count; ++i) {
       std::size_t item = first + i, n = items.size(item);
       if (is_pose) {
-        check_item(tracks, items, item, checked[i], refused);
+        check_item(tracks, items, item, checked[i], refused, &problems[i]);
         collect(checked[i].tracks, checked[i].mask(), n, options.n_fit, problems[i]);
       } else {
         checked[i].tracks = tracks_of(tracks, items, item);
@@ -166,7 +167,7 @@ Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitO
       Problem& p = problems[i];
       std::size_t item = first + i, n = items.size(item);
       if (options.align == Align::origin) origin_of(checked[i], p);
-      double sse = trajectory_kernels().distances(p.x, p.y, p.n, p.n_fit, 0, p.residual, nullptr);
+      double sse = trajectory_kernels().distances(p.x, p.y, p.n, p.n_fit, 0, p.residual, nullptr, nullptr);
       write_fit(p, sse, fits + kFitRow * item);
       const Mat3<double> turn = orientation_of(p, options.align);
       double* to = aligned + tracks.stride * items.begin(item);
@@ -198,16 +199,19 @@ bool of_positions(Relation relation) {
   return relation == Relation::translation || relation == Relation::point_distance;
 }
 
-// Distances of an item's points to `errors`, NaN for those left out; returns the sum of squares over the
-// fit's.
-double point_errors(const Problem& p, std::size_t n, std::vector<double>& scratch, double* errors) {
+// Distances of an item's points to `errors`, NaN for those left out, and their statistics; returns the sum of
+// squares over the fit's.
+double point_errors(const Problem& p, std::size_t n, std::vector<double>& held, std::vector<double>& scratch,
+                    double* errors, double* statistics) {
   const auto& kernels = trajectory_kernels();
-  // The same item of the next group most often lies a group's length further on.
-  if (p.whole) return kernels.distances(p.x, p.y, n, p.n_fit, kGroup * kPoint * n, p.residual, errors);
-  scratch.resize(p.n);
-  double sse = kernels.distances(p.x, p.y, p.n, p.n_fit, 0, p.residual, scratch.data());
+  ErrorSums sums;
+  if (!p.whole) held.resize(p.n + 1);
+  double* distances = p.whole ? errors : held.data();
+  double sse = kernels.distances(p.x, p.y, p.n, p.n_fit, kGroup * kPoint * n, p.residual, distances, &sums);
+  summarise(distances, p.n, sums, scratch, statistics);
+  if (p.whole) return sse;
   std::fill_n(errors, n, std::nan(""));
-  for (std::size_t k = 0; k < p.n; ++k) errors[p.index[k]] = scratch[k];
+  for (std::size_t k = 0; k < p.n; ++k) errors[p.index[k]] = held[k];
   return sse;
 }
 
@@ -234,13 +238,14 @@ Refused ape(const Tracks<T>& tracks, const Items& items, const FitOptions& optio
   const bool is_pose = tracks.stride == kPose;
   for_groups(items.n, [&](std::size_t first, std::size_t count, Problem* problems) {
     CheckedTracks<T> checked[kGroup];
-    std::vector<double> scratch;
+    std::vector<double> held, scratch;
     Refused refused;
     for (std::size_t i = 0; i < count; ++i) {
       std::size_t item = first + i, n = items.size(item);
-      if (is_pose) check_item(tracks, items, item, checked[i], refused);
+      if (is_pose) check_item(tracks, items, item, checked[i], refused, &problems[i]);
       const std::uint8_t* mask = is_pose ? checked[i].mask() : mask_of(items, item);
-      collect(tracks_of(tracks, items, item), mask, n, options.n_fit, problems[i]);
+      // The same item of the next group most often lies a group's length further on.
+      collect(tracks_of(tracks, items, item), mask, n, options.n_fit, problems[i], kGroup * kPoint * n);
     }
     refusals.add(refused);
     fit(problems, count, options.align, epsilon_of<T>());
@@ -250,9 +255,11 @@ Refused ape(const Tracks<T>& tracks, const Items& items, const FitOptions& optio
       double* row = errors + items.begin(item);
       if (options.align == Align::origin) origin_of(checked[i], p);
       deviation[item] = checked[i].check.deviation;
-      write_fit(p, point_errors(p, n, scratch, row), fits + kFitRow * item);
-      if (!of_positions(relation)) orientation_errors(checked[i], n, p, options.align, relation, row);
-      summarise(row, n, scratch, statistics + kStatisticsRow * item);
+      double* summary = statistics + kStatisticsRow * item;
+      write_fit(p, point_errors(p, n, held, scratch, row, summary), fits + kFitRow * item);
+      if (of_positions(relation)) continue;
+      orientation_errors(checked[i], n, p, options.align, relation, row);
+      summarise(row, n, scratch, summary);
     }
   });
   return refusals.kept();
@@ -268,8 +275,9 @@ Refused rotation_angles(const T* a, const T* b, std::size_t n, double* angles) {
     for (int side = 0; side < 2; ++side) {
       for (int i = 0; i < 9; ++i) pair[side].m[i] = static_cast<double>((side == 0 ? a : b)[9 * k + i]);
       double d = orthogonality_deviation(pair[side]), det = determinant(pair[side]);
-      if (det != det || d - d != 0.0) return std::nan("");
-      if (det < 0.0 || d > kRefuseAbove) {
+      if (!std::all_of(pair[side].m, pair[side].m + 9, [](double x) { return std::isfinite(x); }))
+        return std::nan("");
+      if (!(det >= 0.0 && d <= kRefuseAbove)) {
         keep_lowest(*first_bad[side], static_cast<std::int64_t>(k));
         return std::nan("");
       }

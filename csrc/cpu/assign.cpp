@@ -28,6 +28,10 @@ struct LevelScans {
                double* key, std::int64_t* from) const {
     return level.relax(n, cost, price, shift, row, key, from);
   }
+  double relax_as_opis(std::int64_t n, const double* cost, const double* price, double shift, double step,
+                       std::int64_t column, double* key, std::int64_t* from) const {
+    return level.relax_as_opis(n, cost, price, shift, step, column, key, from);
+  }
   std::int64_t first_least(const double* key, double least) const { return level.first_least(key, least); }
   std::int64_t first_free_least(std::int64_t n, const double* key, const double* busy, double least) const {
     return level.first_free_least(n, key, busy, least);
@@ -88,12 +92,20 @@ struct Extent {
   double size[isa::kRowStep] = {};
   double zero[isa::kRowStep] = {};  // x - x: NaN where x is not finite
 
-  void add(const double* x) {
-    for (std::int64_t lane = 0; lane < isa::kRowStep; ++lane) {
-      const double magnitude = std::fabs(x[lane]);
-      size[lane] = magnitude > size[lane] ? magnitude : size[lane];
-      zero[lane] += x[lane] - x[lane];
+  // n is a multiple of kRowStep.
+  void add_row(const double* x, std::int64_t n) {
+    double s[isa::kRowStep], z[isa::kRowStep];
+    std::copy_n(size, isa::kRowStep, s);
+    std::copy_n(zero, isa::kRowStep, z);
+    for (std::int64_t j = 0; j < n; j += isa::kRowStep) {
+      for (std::int64_t lane = 0; lane < isa::kRowStep; ++lane) {
+        const double magnitude = std::fabs(x[j + lane]);
+        s[lane] = magnitude > s[lane] ? magnitude : s[lane];
+        z[lane] += x[j + lane] - x[j + lane];
+      }
     }
+    std::copy_n(s, isa::kRowStep, size);
+    std::copy_n(z, isa::kRowStep, zero);
   }
   double largest() const { return *std::max_element(size, size + isa::kRowStep); }
   bool all_finite() const {
@@ -101,9 +113,29 @@ struct Extent {
   }
 };
 
+// Costs that the solvers can read where they lie: float64, finite, and not too large. Null where they cannot.
+const double* as_they_are(const double* cost, std::int64_t rows, std::int64_t cols, std::int64_t stride,
+                          const AssignOptions& options, double& largest) {
+  if (options.maximize || stride != cols) return nullptr;
+  Extent extent;
+  for (std::int64_t i = 0; i < rows; ++i) extent.add_row(cost + i * cols, cols);
+  if (!extent.all_finite() || extent.largest() > kHuge || std::fabs(options.null_cost) > kHuge)
+    return nullptr;
+  largest = extent.largest();
+  return cost;
+}
+const double* as_they_are(const float*, std::int64_t, std::int64_t, std::int64_t, const AssignOptions&,
+                          double&) {
+  return nullptr;
+}
+
 template <typename T>
 Prepared prepare(const T* cost, std::int64_t rows, std::int64_t cols, std::int64_t stride,
                  const AssignOptions& options, Memory& memory) {
+  const double null = options.may_be_alone ? std::fabs(options.null_cost) : 0.0;
+  double found = 0.0;
+  if (const double* here = as_they_are(cost, rows, cols, stride, options, found))
+    return {{rows, cols, stride, here, kInfinity}, options.null_cost, std::max(null, found), false};
   double* copy = memory.doubles(static_cast<std::size_t>(rows * stride));
   const double sign = options.maximize ? -1.0 : 1.0;
   Extent extent;
@@ -112,10 +144,10 @@ Prepared prepare(const T* cost, std::int64_t rows, std::int64_t cols, std::int64
     double* to = copy + i * stride;
     for (std::int64_t j = 0; j < cols; ++j) to[j] = sign * static_cast<double>(from[j]);
     for (std::int64_t j = cols; j < stride; ++j) to[j] = 0;
-    for (std::int64_t j = 0; j < stride; j += isa::kRowStep) extent.add(to + j);
+    extent.add_row(to, stride);
     for (std::int64_t j = cols; j < stride; ++j) to[j] = kInfinity;
   }
-  double largest = options.may_be_alone ? std::fabs(options.null_cost) : 0.0;
+  double largest = null;
   const bool all_finite = extent.all_finite();
   if (all_finite) largest = std::max(largest, extent.largest());
   bool has_nan = false;
@@ -177,34 +209,48 @@ Reason solve_lowest(Prepared& prepared, bool may_be_alone, std::int64_t* column,
   return may_be_alone || assigned == std::min(p.rows, p.cols) ? Reason::ok : Reason::not_all_assigned;
 }
 
+std::int64_t padded(std::int64_t cols) { return (cols + isa::kRowStep - 1) / isa::kRowStep * isa::kRowStep; }
+
+// The problem as the public evaluator hands it to its solver: with one null column a row, which every row may
+// take, if rows may be alone; and turned where there are more rows than columns.
+OpisProblem as_opis_sees_it(const AssignProblem& p, double null_cost, bool may_be_alone, Memory& memory) {
+  const std::int64_t cols = may_be_alone ? p.cols + p.rows : p.cols;
+  const bool turned = p.rows > cols;  // never where rows may be alone
+  if (!turned && !may_be_alone) return {p.rows, cols, p.stride, p.cost};
+  const std::int64_t n = turned ? cols : p.rows, m = turned ? p.rows : cols, stride = padded(m);
+  double* cost = memory.doubles(static_cast<std::size_t>(n * stride));
+  for (std::int64_t i = 0; i < n; ++i) {
+    double* to = cost + i * stride;
+    if (turned) {
+      for (std::int64_t j = 0; j < m; ++j) to[j] = p.cost[j * p.stride + i];
+    } else {
+      std::copy_n(p.cost + i * p.stride, p.cols, to);
+      std::fill(to + p.cols, to + m, null_cost);
+    }
+    std::fill(to + m, to + stride, kInfinity);
+  }
+  return {n, m, stride, cost};
+}
+
 Reason solve_opis(const Prepared& prepared, bool may_be_alone, std::int64_t* column, Memory& memory) {
   const AssignProblem& p = prepared.problem;
   std::fill(column, column + p.rows, kAlone);
   if (prepared.has_nan) return Reason::opis_cost_is_nan;
-  // The public evaluator appends one null column a row, and every row may take any of them.
-  const std::int64_t cols = may_be_alone ? p.cols + p.rows : p.cols;
-  const double* cost = p.cost;
-  std::int64_t stride = p.stride;
-  if (may_be_alone) {
-    double* wider = memory.doubles(static_cast<std::size_t>(p.rows * cols));
-    for (std::int64_t i = 0; i < p.rows; ++i) {
-      std::copy(p.cost + i * p.stride, p.cost + i * p.stride + p.cols, wider + i * cols);
-      std::fill(wider + i * cols + p.cols, wider + (i + 1) * cols, prepared.null_cost);
-    }
-    cost = wider;
-    stride = cols;
-  }
-  const bool turned = p.rows > cols;
-  const std::int64_t n = turned ? cols : p.rows, m = turned ? p.rows : cols;
-  const std::size_t n1 = static_cast<std::size_t>(n + 1), m1 = static_cast<std::size_t>(m + 1);
-  const OpisWork w{memory.doubles(n1), memory.doubles(m1), memory.doubles(m1),
-                   memory.indices(m1), memory.indices(m1), memory.flags(m1)};
-  if (!solve_as_opis(n, m, cost, turned ? 1 : stride, turned ? stride : 1, w))
-    return Reason::opis_not_all_assigned;
-  for (std::int64_t j = 1; j <= m; ++j) {
+  const OpisProblem q = as_opis_sees_it(p, prepared.null_cost, may_be_alone, memory);
+  const std::size_t stride = static_cast<std::size_t>(q.stride);
+  const OpisWork w{memory.doubles(static_cast<std::size_t>(q.rows)),
+                   memory.doubles(stride),
+                   memory.doubles(stride),
+                   memory.doubles(stride),
+                   memory.indices(stride),
+                   memory.indices(stride),
+                   memory.indices(stride)};
+  if (!solve_as_opis(q, w, LevelScans{simd().rows})) return Reason::opis_not_all_assigned;
+  const bool turned = !may_be_alone && p.rows > p.cols;
+  for (std::int64_t j = 0; j < q.cols; ++j) {
     const std::int64_t i = w.row_of[j];
-    if (i == 0) continue;
-    const std::int64_t row = turned ? j - 1 : i - 1, taken = turned ? i - 1 : j - 1;
+    if (i == kNobody) continue;
+    const std::int64_t row = turned ? j : i, taken = turned ? i : j;
     if (taken < p.cols) column[row] = taken;
   }
   return Reason::ok;
@@ -232,7 +278,7 @@ void assign(const T* cost, AssignItems items, AssignOptions options, std::int64_
     for (std::size_t k = c * chunk; k < std::min(items.count, (c + 1) * chunk); ++k) {
       memory.reuse();
       const std::int64_t rows = items.rows[k], cols = items.cols[k];
-      const std::int64_t stride = (cols + isa::kRowStep - 1) / isa::kRowStep * isa::kRowStep;
+      const std::int64_t stride = padded(cols);
       const T* costs = cost + items.cost_start[k];
       std::int64_t* columns = column + items.row_start[k];
       Prepared prepared = prepare(costs, rows, cols, stride, options, memory);

@@ -46,9 +46,11 @@ class OneToOne {
   std::vector<Pair> solve(std::size_t n_a, std::size_t n_b) {
     std::size_t i = 0, j = 0;
     double last = -std::numeric_limits<double>::infinity();
+    pairs_.reserve(std::min(n_a, n_b));
     while (i < n_a || j < n_b) {
       double stamp = j == n_b || (i < n_a && a_[i] <= b_[j]) ? a_[i] : b_[j];
       if (stamp - last > limit_) close_cluster();
+      if (runs_.empty() && i < n_a && j < n_b && lone(i, n_a, j, n_b)) continue;
       last = stamp;
       std::size_t i_end = i, j_end = j;
       while (i_end < n_a && a_[i_end] == stamp) ++i_end;
@@ -64,8 +66,26 @@ class OneToOne {
   }
 
  private:
+  // What most stamps come to: the next of either side have no third near them and pair, or the next stamp of
+  // all has nobody near. Steps over them; false where more has to be looked at.
+  bool lone(std::size_t& i, std::size_t n_a, std::size_t& j, std::size_t n_b) {
+    const double low = std::min(a_[i], b_[j]), high = std::max(a_[i], b_[j]);
+    double third = std::numeric_limits<double>::infinity();
+    if (i + 1 < n_a) third = a_[i + 1];
+    if (j + 1 < n_b) third = std::min(third, b_[j + 1]);
+    if (high - low <= limit_ && third - high > limit_) {
+      pair(i++, j++);
+      sorted_ = pairs_.size();
+      return true;
+    }
+    if (!(std::min(high, third) - low > limit_)) return false;
+    ++(a_[i] <= b_[j] ? i : j);
+    return true;
+  }
+
   // Pairs what can be paired of the runs so far, and forgets them.
   void close_cluster() {
+    if (runs_.empty()) return;
     for (std::size_t k = 1; k < runs_.size(); ++k) offer(k - 1, k);
     while (!queue_.empty()) {
       Candidate best = queue_.top();

@@ -52,9 +52,9 @@ struct CheckedTracks {
 
 template <typename T>
 void check_item(const Tracks<T>& tracks, const Items& items, std::size_t item, CheckedTracks<T>& checked,
-                Refused& refused) {
+                Refused& refused, Problem* gathered) {
   checked.tracks = tracks_of(tracks, items, item);
-  checked.check = check_poses(tracks, items, item, refused);
+  checked.check = check_poses(tracks, items, item, refused, gathered);
   if (!checked.check.project) return;
   project_poses(checked.tracks.est, items.size(item), checked.est);
   project_poses(checked.tracks.ref, items.size(item), checked.ref);

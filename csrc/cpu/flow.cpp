@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "core/flow.h"
+#include "core/percentile.h"
 #include "core/reason.h"
+#include "cpu/order_statistics.h"
 #include "cpu/parallel.h"
-#include "cpu/percentile.h"
 
 namespace wmb {
 namespace {
@@ -54,16 +55,37 @@ void flow_channels(const T* flow, std::size_t n_fields, std::size_t height, std:
 
 namespace {
 
+// Where a normal distribution has its percentiles 5 and 95, and to either side of that.
+constexpr double kLowPivots[kPivots] = {-1.8, -1.65, -1.4}, kHighPivots[kPivots] = {1.4, 1.65, 1.8};
+
+double percentile_of(const std::vector<double>& values, const ErrorSums& sums, double percent,
+                     const double (&pivots)[kPivots], std::vector<double>& scratch) {
+  const PercentilePlace place = percentile_place(values.size(), percent);
+  const RankPair at{place.below, std::min(place.below + 1, values.size() - 1)};
+  const auto [low, high] = neighbours(values.data(), values.size(), sums, at, pivots, scratch);
+  return percentile_between(low, high, place.fraction);
+}
+
+template <typename T>
+bool all_finite(const T* x, std::size_t n) {
+  return std::all_of(x, x + n, [](T value) { return std::isfinite(value); });
+}
+
 template <typename T>
 Reason split_one(const T* u, const T* inverse_depth, std::size_t n, ParallaxLine& line, double& spread) {
   if (n == 0) return Reason::no_samples;
-  std::vector<double> depths(inverse_depth, inverse_depth + n);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!std::isfinite(depths[i]) || !std::isfinite(u[i])) return Reason::value_not_finite;
+  const ParallaxLine found = parallax_line(u, inverse_depth, n);
+  // A number that is not finite shows in the line; so do numbers too large to add, hence the second look.
+  if (!std::isfinite(found.slope) || !std::isfinite(found.intercept)) {
+    if (!all_finite(u, n) || !all_finite(inverse_depth, n)) return Reason::value_not_finite;
   }
-  line = parallax_line(u, inverse_depth, n);
-  const double high = percentile(depths, 95);
-  spread = high - percentile(depths, 5);
+  line = found;
+  const std::vector<double> depths(inverse_depth, inverse_depth + n);
+  std::vector<double> scratch;
+  ErrorSums sums;
+  trajectory_kernels().sums(depths.data(), n, sums);
+  spread = percentile_of(depths, sums, 95, kHighPivots, scratch);
+  spread -= percentile_of(depths, sums, 5, kLowPivots, scratch);
   return Reason::ok;
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "core/match.h"
+#include "cpu/near.h"
 
 namespace wmb {
 namespace {
@@ -101,26 +102,32 @@ double distance_slack(std::int64_t dim) {
 }
 
 template <typename T>
-bool passes(const RowSet<T>& a, const RowSet<T>& b, std::int64_t i, const TopTwo<T>& row, MatchRule rule) {
+bool passes(const RowSet<T>& a, const RowSet<T>& b, std::int64_t i, const TopTwo<T>& row, MatchRule rule,
+            const NearDistances& near) {
   if (row.index[1] < 0) return false;
-  if (rule.metric != Metric::cosine)
-    return passes_ratio(score_of(row.value[0], rule.metric), score_of(row.value[1], rule.metric), rule.ratio);
-  const double slack = distance_slack<T>(a.dim), square = rule.ratio * rule.ratio;
-  const double first = 2 - 2.0 * row.value[0], second = 2 - 2.0 * row.value[1];
-  if (first + slack < square * (second - slack)) return true;
-  if (first - slack > square * (second + slack)) return false;
-  double d[2];  // too close to say: from the rows themselves
+  double d[2];
+  if (rule.metric == Metric::cosine) {
+    const double slack = distance_slack<T>(a.dim), square = rule.ratio * rule.ratio;
+    const double first = 2 - 2.0 * row.value[0], second = 2 - 2.0 * row.value[1];
+    if (first + slack < square * (second - slack)) return true;
+    if (first - slack > square * (second + slack)) return false;
+  }
   for (int k = 0; k < 2; ++k) {
-    std::int64_t j = row.index[k];
-    d[k] = std::sqrt(direction_distance_squared(a.at(i), a.direction[i], b.at(j), b.direction[j], a.dim));
+    const std::int64_t j = row.index[k];
+    if (rule.metric == Metric::cosine) {  // too close to say: from the rows themselves
+      d[k] = std::sqrt(direction_distance_squared(a.at(i), a.direction[i], b.at(j), b.direction[j], a.dim));
+      continue;
+    }
+    const std::vector<double>& nearer = k == 0 ? near.first : near.second;
+    d[k] = !nearer.empty() && !std::isnan(nearer[i]) ? nearer[i] : score_of(row.value[k], rule.metric);
   }
   return passes_ratio(d[0], d[1], rule.ratio);
 }
 
 // What the best of rows and columns say about each row of a.
 template <typename T>
-void decide(const RowSet<T>& a, const RowSet<T>& b, const Best<T>& best, MatchRule rule, bool parallel,
-            std::int64_t* index, T* score) {
+void decide(const RowSet<T>& a, const RowSet<T>& b, const Best<T>& best, MatchRule rule,
+            const NearDistances& near, bool parallel, std::int64_t* index, T* score) {
   constexpr std::int64_t kRowsAtOnce = 256;
   run_each(parallel, chunk_count(a.size(), kRowsAtOnce), [&](std::size_t chunk) {
     std::int64_t first = chunk * kRowsAtOnce, last = std::min(first + kRowsAtOnce, a.size());
@@ -128,52 +135,89 @@ void decide(const RowSet<T>& a, const RowSet<T>& b, const Best<T>& best, MatchRu
       const TopTwo<T>& row = best.rows[i];
       std::int64_t j = row.index[0];
       if (j < 0 || (rule.mutual && best.col_row[j] != i)) continue;
-      if (rule.ratio > 0 && !passes(a, b, i, row, rule)) continue;
+      if (rule.ratio > 0 && !passes(a, b, i, row, rule, near)) continue;
       index[a.row[i]] = b.row[j];
-      score[a.row[i]] = score_of(row.value[0], rule.metric);
+      const bool is_near = !near.first.empty() && !std::isnan(near.first[i]);
+      score[a.row[i]] = is_near ? static_cast<T>(near.first[i]) : score_of(row.value[0], rule.metric);
     }
   });
 }
 
-// The largest magnitude among finite numbers.
-float largest_magnitude(const float* x, std::int64_t n) {
-  float largest = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    float size = std::abs(x[i]);
-    largest = size <= std::numeric_limits<float>::max() && size > largest ? size : largest;
-  }
-  return largest;
-}
+// The least and the largest magnitude among finite numbers that are not 0; infinity and 0 where there is
+// none. Floats without their sign are ordered as the integers of their bits, whose minimum compilers
+// vectorise.
+template <typename T>
+struct Extent {
+  using Bits = typename isa::LaneIndex<T>::type;
+  T least = std::numeric_limits<T>::infinity(), largest = 0;
 
-// Whether float32 can hold the squared distances of rows up to this magnitude; differences below 2^-23 of it
-// may still come out as 0.
-bool squares_fit(float largest) { return largest == 0 || (largest < 0x1p50f && largest > 0x1p-40f); }
+  void add(const T* x, std::int64_t n) {
+    constexpr Bits kMost = std::numeric_limits<Bits>::max();
+    const Bits infinite = bits_of(std::numeric_limits<T>::infinity());
+    Bits low = infinite, high = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Bits size = bits_of(x[i]) & kMost, finite = size < infinite ? size : 0,
+                 present = size > 0 ? size : kMost;
+      high = finite > high ? finite : high;
+      low = present < low ? present : low;
+    }
+    least = std::min(least, value_of(low));
+    largest = std::max(largest, value_of(high));
+  }
+
+ private:
+  static Bits bits_of(T x) {
+    Bits bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+  }
+  static T value_of(Bits bits) {
+    T x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+  }
+};
 
 template <typename T>
 void match_item(const T* a, std::int64_t n, const T* b, std::int64_t m, std::int64_t dim, MatchRule rule,
-                bool parallel, std::int64_t* index, T* score) {
+                bool all_safe, bool parallel, std::int64_t* index, T* score) {
   RowSet<T> rows_a = usable_rows(a, n, dim, rule.metric, parallel);
   RowSet<T> rows_b = usable_rows(b, m, dim, rule.metric, parallel);
+  const int keep = rule.ratio > 0 || !all_safe ? 2 : 1;
   Tiles<T> tiles(dim, rows_b.size(), rule.metric);
   tiles.pack_columns(rows_b, 0, rows_b.size(), parallel);
-  auto best = sweep(rows_a, tiles, rows_b.size(), rule.ratio > 0 ? 2 : 1, parallel);
-  decide(rows_a, rows_b, best, rule, parallel, index, score);
+  auto best = sweep(rows_a, tiles, rows_b.size(), keep, parallel);
+  NearDistances near;
+  if (rule.metric == Metric::l2) near = settle_near(rows_a, rows_b, all_safe, best);
+  decide(rows_a, rows_b, best, rule, near, parallel, index, score);
 }
 
-// float32 rows whose squared distances would leave float32 are compared in float64.
-void match_item_in_range(const float* a, std::int64_t n, const float* b, std::int64_t m, std::int64_t dim,
-                         MatchRule rule, bool parallel, std::int64_t* index, float* score) {
-  if (rule.metric != Metric::l2 ||
-      squares_fit(std::max(largest_magnitude(a, n * dim), largest_magnitude(b, m * dim))))
-    return match_item(a, n, b, m, dim, rule, parallel, index, score);
-  std::vector<double> wide_a(a, a + n * dim), wide_b(b, b + m * dim), wide_score(score, score + n);
-  match_item(wide_a.data(), n, wide_b.data(), m, dim, rule, parallel, index, wide_score.data());
-  std::transform(wide_score.begin(), wide_score.end(), score, [](double s) { return static_cast<float>(s); });
+// Rows whose squared distances could overflow are compared in float64, times a power of two.
+template <typename T>
+void match_huge_item(const T* a, std::int64_t n, const T* b, std::int64_t m, std::int64_t dim, MatchRule rule,
+                     double scale, bool parallel, std::int64_t* index, T* score) {
+  std::vector<double> wide_a(n * dim), wide_b(m * dim), wide_score(score, score + n);
+  auto scaled = [&](T x) { return static_cast<double>(x) * scale; };
+  std::transform(a, a + n * dim, wide_a.begin(), scaled);
+  std::transform(b, b + m * dim, wide_b.begin(), scaled);
+  match_item(wide_a.data(), n, wide_b.data(), m, dim, rule, false, parallel, index, wide_score.data());
+  std::transform(wide_score.begin(), wide_score.end(), score,
+                 [&](double s) { return static_cast<T>(s / scale); });
 }
 
-void match_item_in_range(const double* a, std::int64_t n, const double* b, std::int64_t m, std::int64_t dim,
-                         MatchRule rule, bool parallel, std::int64_t* index, double* score) {
-  match_item(a, n, b, m, dim, rule, parallel, index, score);
+template <typename T>
+void match_item_in_range(const T* a, std::int64_t n, const T* b, std::int64_t m, std::int64_t dim,
+                         MatchRule rule, bool parallel, std::int64_t* index, T* score) {
+  Extent<T> extent;
+  if (rule.metric == Metric::l2) {
+    extent.add(a, n * dim);
+    extent.add(b, m * dim);
+  }
+  constexpr bool kIsSingle = sizeof(T) == 4;
+  if (extent.largest < (kIsSingle ? T(0x1p50) : T(0x1p480)))
+    match_item(a, n, b, m, dim, rule, extent.least >= Nearness<T>::least, parallel, index, score);
+  else
+    match_huge_item(a, n, b, m, dim, rule, kIsSingle ? 1.0 : 0x1p-600, parallel, index, score);
 }
 
 // Binary rows as whole words, zero beyond dim.
@@ -244,7 +288,7 @@ void match_binary(const std::uint8_t* a, const std::uint8_t* b, std::int64_t dim
                 BinaryTiles tiles(a + span[0] * dim, n, b + span[2] * dim, m, dim);
                 auto rows_a = every_row<float>(nullptr, n, 0), rows_b = every_row<float>(nullptr, m, 0);
                 auto best = sweep(rows_a, tiles, m, rule.ratio > 0 ? 2 : 1, parallel);
-                decide(rows_a, rows_b, best, rule, parallel, item_index, item_score);
+                decide(rows_a, rows_b, best, rule, {}, parallel, item_index, item_score);
               });
 }
 

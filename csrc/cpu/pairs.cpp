@@ -17,7 +17,12 @@ void add(Pairs& pairs, std::size_t i, std::size_t j) {
 void by_frames(std::size_t n, const PairOptions& options, Pairs& pairs) {
   std::size_t delta = static_cast<std::size_t>(options.delta);
   if (delta >= n) return;
-  for (std::size_t i = 0; i + delta < n; i += options.all ? 1 : delta) add(pairs, i, i + delta);
+  const std::size_t step = options.all ? 1 : delta, count = (n - delta - 1) / step + 1;
+  pairs.resize(2 * count);
+  for (std::size_t k = 0; k < count; ++k) {
+    pairs[2 * k] = static_cast<std::int64_t>(k * step);
+    pairs[2 * k + 1] = static_cast<std::int64_t>(k * step + delta);
+  }
 }
 
 // From the first on, each time the steps since the last chosen pose come to delta.

@@ -19,7 +19,7 @@ struct Rectangle {
   double left, right, top, bottom;
 };
 
-Rectangle seen_within(const Camera& camera, const Box& box) {
+Rectangle seen_within(const Viewer& camera, const Box& box) {
   const double everywhere = 1e30;
   Rectangle r{everywhere, -everywhere, everywhere, -everywhere};
   const double* m = camera.camera_to_world;
@@ -44,7 +44,7 @@ Rectangle seen_within(const Camera& camera, const Box& box) {
 // Rows [first, last) of a picture, and the rays through the pixels there and in the rows next to them.
 class Strip {
  public:
-  Strip(const World& world, const Camera& camera, const std::vector<Rectangle>& within, int first, int last)
+  Strip(const World& world, const Viewer& camera, const std::vector<Rectangle>& within, int first, int last)
       : world_(world),
         camera_(camera),
         within_(within),
@@ -138,7 +138,7 @@ class Strip {
   }
 
   const World& world_;
-  const Camera& camera_;
+  const Viewer& camera_;
   const std::vector<Rectangle>& within_;
   int above_;
   std::vector<int> which_;
@@ -147,7 +147,7 @@ class Strip {
 
 }  // namespace
 
-void render(const World& world, const Camera& camera, int samples, std::uint8_t* rgb, float* depth,
+void render(const World& world, const Viewer& camera, int samples, std::uint8_t* rgb, float* depth,
             std::int32_t* identities) {
   FloatEnvironment environment;
   std::vector<Rectangle> seen;

@@ -17,7 +17,7 @@ struct World {
 };
 
 // camera_to_world is 3x4 row-major; pixel (x, y) is looked at along ((x - cx) / fx, (y - cy) / fy, 1).
-struct Camera {
+struct Viewer {
   double camera_to_world[12];
   double fx, fy, cx, cy;
   int width, height;
@@ -25,7 +25,7 @@ struct Camera {
 
 // Depth (z) and identity at the pixels' centres; colour, unless `rgb` is null, as the mean of samples x
 // samples rays a pixel.
-void render(const World& world, const Camera& camera, int samples, std::uint8_t* rgb, float* depth,
+void render(const World& world, const Viewer& camera, int samples, std::uint8_t* rgb, float* depth,
             std::int32_t* identities);
 
 // How far along each ray (in lengths of its direction) the first solid is, and what it is. Rays are 6

@@ -93,4 +93,24 @@ void visibility(const T* points, std::int64_t n_instances, std::int64_t n_points
                 const T* confidence, std::int64_t n_items, const Camera* cameras, const Transform* to_camera,
                 const VisibilityRule& rule, std::uint8_t* state);
 
+// Points already projected: up to n_points an item, of which the first lengths[i] count. sizes: width,
+// height.
+template <typename T>
+struct Samples {
+  std::int64_t n, n_points;
+  const T *pixels, *depth, *seen, *confidence;  // confidence may be null
+  const std::int64_t* lengths;
+  const double* sizes;
+};
+
+struct SampledOut {
+  std::uint8_t* state;
+  double *inside, *known, *occluded, *visible, *area;
+};
+
+// Fractions are of all points, `known` of those inside. area is NaN unless asked for.
+template <typename T>
+void sampled_visibility(const Samples<T>& samples, const VisibilityRule& rule, bool with_area,
+                        const SampledOut& out);
+
 }  // namespace wmb

@@ -35,7 +35,8 @@ template <typename T>
 void prepare(const Tracks<T>& tracks, const Items& items, std::size_t item, const RpeOptions& options,
              Prepared<T>& p, Refused& refused) {
   std::size_t n = items.size(item);
-  check_item(tracks, items, item, p.checked, refused);
+  check_item(tracks, items, item, p.checked, refused,
+             options.fit.align == Align::none ? nullptr : &p.problem);
   if (options.fit.align == Align::none) {
     fit_nothing(p.checked.check, n, p.problem);
   } else {
@@ -123,7 +124,7 @@ Refused rpe(const Tracks<T>& tracks, const Items& items, const RpeOptions& optio
     prepare(tracks, items, item, options, p, refused);
     refusals.add(refused);
     const Problem& q = p.problem;
-    double sse = trajectory_kernels().distances(q.x, q.y, q.n, q.n_fit, 0, q.residual, nullptr);
+    double sse = trajectory_kernels().distances(q.x, q.y, q.n, q.n_fit, 0, q.residual, nullptr, nullptr);
     write_fit(q, sse, out.fits + kFitRow * item);
     out.deviation[item] = p.checked.check.deviation;
     errors_of_item(p, item, options, out, scratch);

@@ -51,8 +51,12 @@ Moments rank_moments(const std::vector<std::int64_t>& a, const std::vector<std::
 // Puts values about their mean, and within one, so that no square overflows or vanishes. The first value is
 // taken away first: what is left of values with a large common part is exact.
 void centre(std::vector<double>& x) {
-  const double first = x[0];
   double sum = 0, largest = 0;
+  for (double value : x) largest = std::fmax(largest, std::fabs(value));
+  if (largest > 0x1p950)  // differences and sums of these could overflow
+    for (double& value : x) value *= 0x1p-64;
+  const double first = x[0];
+  largest = 0;
   for (double& value : x) {
     value -= first;
     sum += value;
@@ -158,7 +162,7 @@ void fisher_mean(const double* rhos, const double* weights, std::size_t n_items,
 }
 
 void pairwise_agreement(const double* metric, const double* votes, std::size_t n_items, std::size_t n,
-                        std::size_t n_voters, AgreementOut out) {
+                        std::size_t n_voters, VotesOut out) {
   auto item = [&](std::size_t k) {
     std::int64_t agree = 0, decisive = 0, tie = 0, split = 0, missing = 0;
     for (std::size_t i = k * n; i < (k + 1) * n; ++i) {

@@ -35,7 +35,7 @@ struct MeanOut {
 // n_items rows of n correlations; weights may be null.
 void fisher_mean(const double* rhos, const double* weights, std::size_t n_items, std::size_t n, MeanOut out);
 
-struct AgreementOut {
+struct VotesOut {
   double* value;
   std::int64_t* counts;  // n_items x 5: agree, decisive, tie, split, missing
   std::uint8_t* code;
@@ -43,7 +43,7 @@ struct AgreementOut {
 
 // n_items rows of n pairs with n_voters votes each.
 void pairwise_agreement(const double* metric, const double* votes, std::size_t n_items, std::size_t n,
-                        std::size_t n_voters, AgreementOut out);
+                        std::size_t n_voters, VotesOut out);
 
 // Cases are numbered group after group. Stratum s draws its size[s] cases out of themselves; member lists the
 // cases of the strata one after another. Groups of a level are averaged into those of the next: parent holds

@@ -66,25 +66,26 @@ const double* as_doubles(const float*) { return nullptr; }
 
 template <typename T>
 void collect(const Tracks<T>& tracks, const std::uint8_t* mask, std::size_t n, std::int64_t n_fit,
-             Problem& problem) {
+             Problem& problem, std::size_t ahead) {
   const auto& kernels = trajectory_kernels();
   std::size_t first = n_fit < 0 || static_cast<std::size_t>(n_fit) > n ? n : static_cast<std::size_t>(n_fit);
   const bool in_place = sizeof(T) == 8 && tracks.stride == kPoint;
-  if (!in_place) copy_points(tracks, n, problem);
+  if (!in_place && !problem.holds_all) copy_points(tracks, n, problem);
+  problem.holds_all = false;
   problem.x = in_place ? as_doubles(tracks.est) : problem.held_x.data();
   problem.y = in_place ? as_doubles(tracks.ref) : problem.held_y.data();
   problem.n = problem.n_fit = n;
   problem.whole = true;
   if (mask == nullptr && first == n && n > 0) {
     // Most often every point is finite, and the sums show whether that was so.
-    kernels.moments(problem.x, problem.y, n, problem.moments);
+    kernels.moments(problem.x, problem.y, n, in_place ? ahead : 0, problem.moments);
     if (finite(problem.moments)) return;
   }
   if (in_place) copy_points(tracks, n, problem);
   problem.x = problem.held_x.data();
   problem.y = problem.held_y.data();
   leave_out(mask, n, first, problem);
-  kernels.moments(problem.x, problem.y, problem.n_fit, problem.moments);
+  kernels.moments(problem.x, problem.y, problem.n_fit, 0, problem.moments);
 }
 
 void fit(Problem* problems, std::size_t count, Align align, double epsilon) {
@@ -163,6 +164,13 @@ void deviations(const float* poses, std::size_t n, double* out) {
   trajectory_kernels().deviations_f32(poses, n, out);
 }
 
+bool all_usable(const double* poses, std::size_t n, double* points, double& deviation) {
+  return trajectory_kernels().all_usable(poses, n, points, deviation);
+}
+bool all_usable(const float* poses, std::size_t n, double* points, double& deviation) {
+  return trajectory_kernels().all_usable_f32(poses, n, points, deviation);
+}
+
 // Checks a block of poses of one trajectory; `use` is cleared where one cannot be used.
 template <typename T>
 void check_block(const T* poses, std::size_t n, const std::uint8_t* mask, std::int64_t first,
@@ -188,10 +196,29 @@ void check_block(const T* poses, std::size_t n, const std::uint8_t* mask, std::i
 }  // namespace
 
 template <typename T>
-PoseCheck check_poses(const Tracks<T>& tracks, const Items& items, std::size_t item, Refused& refused) {
+PoseCheck check_poses(const Tracks<T>& tracks, const Items& items, std::size_t item, Refused& refused,
+                      Problem* gathered) {
   PoseCheck check;
   std::size_t start = items.begin(item), n = items.size(item);
   const std::uint8_t* mask = items.mask == nullptr ? nullptr : items.mask + start;
+  if (mask == nullptr) {
+    // Most often every pose is one, and a single reading shows it.
+    double *x = nullptr, *y = nullptr, est = 0.0, ref = 0.0;
+    if (gathered != nullptr) {
+      gathered->held_x.resize(3 * n);
+      gathered->held_y.resize(3 * n);
+      x = gathered->held_x.data();
+      y = gathered->held_y.data();
+    }
+    if (all_usable(tracks.est + kPose * start, n, x, est) &&
+        all_usable(tracks.ref + kPose * start, n, y, ref)) {
+      check.deviation = est > ref ? est : ref;
+      check.project = check.deviation > kAsIs;
+      check.polish = check.deviation > kPolishAbove;
+      if (gathered != nullptr) gathered->holds_all = true;
+      return check;
+    }
+  }
   check.plain = mask == nullptr;
   if (mask != nullptr)
     check.use.assign(mask, mask + n);
@@ -221,10 +248,11 @@ void project_poses(const T* from, std::size_t n, std::vector<double>& to) {
   }
 }
 
-#define WMB_INSTANTIATE(T)                                                                              \
-  template void collect<T>(const Tracks<T>&, const std::uint8_t*, std::size_t, std::int64_t, Problem&); \
-  template void fit_origin<T>(const Tracks<T>&, Problem&);                                              \
-  template PoseCheck check_poses<T>(const Tracks<T>&, const Items&, std::size_t, Refused&);             \
+#define WMB_INSTANTIATE(T)                                                                             \
+  template void collect<T>(const Tracks<T>&, const std::uint8_t*, std::size_t, std::int64_t, Problem&, \
+                           std::size_t);                                                               \
+  template void fit_origin<T>(const Tracks<T>&, Problem&);                                             \
+  template PoseCheck check_poses<T>(const Tracks<T>&, const Items&, std::size_t, Refused&, Problem*);  \
   template void project_poses<T>(const T*, std::size_t, std::vector<double>&);
 WMB_INSTANTIATE(float)
 WMB_INSTANTIATE(double)

@@ -60,6 +60,7 @@ struct Problem {
   bool whole = true;                // no point was left out
   std::vector<std::int64_t> index;  // else: where in the item each point was
   std::vector<double> held_x, held_y;
+  bool holds_all = false;  // held_x and held_y are the item's points already
   Moments moments = {};
   Spread spread = {};
   Sim3 fit = {};
@@ -67,10 +68,11 @@ struct Problem {
   double mean_square = 0.0;  // of the fit's distances, where the moments tell it; else NaN
 };
 
-// The points of an item whose coordinates are finite and whose mask, if any, is set; and their moments.
+// The points of an item whose coordinates are finite and whose mask, if any, is set; and their moments. For
+// `ahead` see TrajectoryKernels::moments.
 template <typename T>
 void collect(const Tracks<T>& tracks, const std::uint8_t* mask, std::size_t n, std::int64_t n_fit,
-             Problem& problem);
+             Problem& problem, std::size_t ahead = 0);
 
 // Fits up to four problems at once.
 void fit(Problem* problems, std::size_t count, Align align, double epsilon);
@@ -81,7 +83,9 @@ void fit_origin(const Tracks<T>& tracks, Problem& problem);
 
 void write_fit(const Problem& problem, double sse, double* row);
 
-// Statistics of the numbers that are not NaN.
+// Statistics of n numbers, none NaN, whose sums are known; and of those that are not NaN.
+void summarise(const double* errors, std::size_t n, const ErrorSums& sums, std::vector<double>& scratch,
+               double* row);
 void summarise(const double* errors, std::size_t n, std::vector<double>& scratch, double* row);
 
 // Which poses of a trajectory can be used.
@@ -99,8 +103,10 @@ struct Refused {
   std::int64_t est = -1, ref = -1;
 };
 
+// Where every pose can be used, their positions are gathered on the way; `gathered` may be null.
 template <typename T>
-PoseCheck check_poses(const Tracks<T>& tracks, const Items& items, std::size_t item, Refused& refused);
+PoseCheck check_poses(const Tracks<T>& tracks, const Items& items, std::size_t item, Refused& refused,
+                      Problem* gathered);
 
 // The poses of one item in float64, those off SO(3) replaced by the nearest rotation.
 template <typename T>

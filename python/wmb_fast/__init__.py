@@ -14,21 +14,23 @@ from ._walls.errors import (
     BackendError,
     FileFormatError,
     MissingExtraError,
+    ValueRangeWarning,
     WmbError,
 )
 from ._walls.ext import get_num_threads, set_num_threads
-from .ops.align import align_trajectory, ape, ate, umeyama
+from .ops.align import Alignment, ErrorStats, Sim3, align_trajectory, ape, ate, umeyama
 from .ops.assign import Assignment, assign, assignment
 from .ops.associate import associate
 from .ops.bootstrap import Interval, bootstrap_ci
 from .ops.cosine import Verification, cosine_matrix, cosine_pairs, verify_identity
-from .ops.flow import flow_channels, parallax_split
-from .ops.mask import mask_iou
+from .ops.flow import FlowChannels, Parallax, flow_channels, parallax_split
+from .ops.image import mse, psnr, ssim
+from .ops.mask import BoxMedians, box_medians, mask_iou
 from .ops.match import Matches, Nearest, mutual_matches, nearest, patch_best_match
 from .ops.path import interpolate_positions, path_length
 from .ops.reproject import Projection, Reprojection, Splat, project, reproject_depth, splat_depth, unproject
 from .ops.reproject_pairs import DepthAgreement, ReprojectionError, depth_agreement, reprojection_error
-from .ops.rpe import orthogonality_deviation, rotation_angle_deg, rpe
+from .ops.rpe import PoseErrors, orthogonality_deviation, rotation_angle_deg, rpe
 from .ops.stats import (
     Agreement,
     Correlation,
@@ -39,7 +41,7 @@ from .ops.stats import (
     spearman,
 )
 from .ops.topk import TopK, topk
-from .ops.visibility import Visibility, visibility
+from .ops.visibility import SampledVisibility, Visibility, sampled_visibility, visibility
 
 if TYPE_CHECKING:
     from . import reference
@@ -48,23 +50,32 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Agreement",
+    "Alignment",
     "ArgumentError",
     "ArgumentTypeError",
     "Assignment",
     "BackendError",
+    "BoxMedians",
     "Correlation",
     "DepthAgreement",
+    "ErrorStats",
     "FileFormatError",
     "FisherMean",
+    "FlowChannels",
     "Interval",
     "Matches",
     "MissingExtraError",
     "Nearest",
+    "Parallax",
+    "PoseErrors",
     "Projection",
     "Reprojection",
     "ReprojectionError",
+    "SampledVisibility",
+    "Sim3",
     "Splat",
     "TopK",
+    "ValueRangeWarning",
     "Verification",
     "Visibility",
     "WmbError",
@@ -77,6 +88,7 @@ __all__ = [
     "ate",
     "available_backends",
     "bootstrap_ci",
+    "box_medians",
     "cosine_matrix",
     "cosine_pairs",
     "depth_agreement",
@@ -85,6 +97,7 @@ __all__ = [
     "get_num_threads",
     "interpolate_positions",
     "mask_iou",
+    "mse",
     "mutual_matches",
     "nearest",
     "orthogonality_deviation",
@@ -94,14 +107,17 @@ __all__ = [
     "path_length",
     "pearson",
     "project",
+    "psnr",
     "reference",
     "reproject_depth",
     "reprojection_error",
     "rotation_angle_deg",
     "rpe",
+    "sampled_visibility",
     "set_num_threads",
     "spearman",
     "splat_depth",
+    "ssim",
     "topk",
     "umeyama",
     "unproject",

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +27,15 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Out = Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")]
+
+def _path(text: str) -> Path:
+    """A path that was named: an empty name would be the current folder."""
+    if not text:
+        raise typer.BadParameter("must be a path, got ''")
+    return Path(text)
+
+
+Out = Annotated[Path, typer.Option("--out", "-o", parser=_path, metavar="PATH", help="The folder to write.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -38,8 +48,13 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
 
 @app.command()
 def score(
-    paths: Annotated[list[Path], typer.Argument(help="Videos, folders of videos or of frames, or manifests.")],
-    protocol: Annotated[list[str], typer.Option(help="Protocols, separated by commas: worldmark.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(parser=_path, metavar="PATH...", help="Videos, folders of videos or of frames, or manifests."),
+    ],
+    protocol: Annotated[
+        list[str], typer.Option(help="Protocols, separated by commas: worldmark, r2m, worldmembench, opis.")
+    ],
     plan: Annotated[
         str | None, typer.Option(help="A plan file, or a plan's name; overrides what the files say.")
     ] = None,
@@ -53,7 +68,10 @@ def score(
     jobs: Annotated[
         int | None, typer.Option(help="Rollouts at a time; changes no result.  [default: all cores]")
     ] = None,
-    cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.  [default: ~/.cache/wmb-fast]")] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(parser=_path, metavar="PATH", help="Where evidence is kept.  [default: ~/.cache/wmb-fast]"),
+    ] = None,
 ) -> int:
     """Score rollouts, and write scorecard.jsonl, board.json, board.md and run.json."""
     screen = Screen()
@@ -76,6 +94,22 @@ def score(
     return DONE if outcome.complete else INCOMPLETE
 
 
+@app.command("pairs")
+def pairs_(
+    paths: Annotated[list[Path], typer.Argument(help="Videos, folders of videos or of frames, or manifests.")],
+    plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
+    out: Out = Path("pairs"),
+    compat: Annotated[bool, typer.Option("--compat", help="The published sampler, frame for frame.")] = False,
+    cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.  [default: ~/.cache/wmb-fast]")] = None,
+) -> int:
+    """Write the pairs of frames that R2M-Bench judges rollouts by, for metrics that are computed elsewhere."""
+    told = run.pairs(paths, out=out, plan=plan, compat=compat, cache=cache)
+    for rollout, reason in told.items():
+        print(f"{rollout}  {reason or 'written'}")
+    print(f"pairs  {out}")
+    return INCOMPLETE if any(told.values()) else DONE
+
+
 def _shard(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
@@ -87,12 +121,25 @@ def _shard(text: str | None) -> tuple[int, int] | None:
 
 @app.command("board")
 def board_(
-    out: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    out: Annotated[list[Path], typer.Argument(parser=_path, metavar="PATH...", help="Run folders.")],
     compare: Annotated[tuple[str, str] | None, typer.Option(help="Two models, paired on the cases both have.")] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", help="Parts apart: split or tier, and what changes from first to last.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")] = False,
 ) -> int:
     """Print the leaderboard of one or more run folders, or two models against each other."""
-    scores = run.read_scorecards(out)
+    if compare is not None and by is not None:
+        raise bad_value("board", "--by", "stand without --compare", repr(by))
+    scores = run.displayed(run.read_scorecards(out))
+    if by is not None:
+        parts = run.grouped(scores, by)
+        if as_json:
+            plain = {name: board.grouped_json(tables, labels) for name, labels, tables in parts}
+            print(json.dumps(plain, allow_nan=False, ensure_ascii=False, indent=1))
+        else:
+            print("\n".join(board.grouped_markdown(tables, labels) for _, labels, tables in parts), end="")
+        return DONE
     tables = run.boards(scores)
     if compare is None:
         print(board.to_json(tables) if as_json else board.to_markdown(tables), end="")
@@ -109,37 +156,94 @@ def board_(
     return DONE
 
 
+@app.command()
+def prompt(
+    paths: Annotated[list[Path], typer.Argument(help="Videos, folders of videos, or manifests.")],
+    template: Annotated[
+        Path | None, typer.Option("--prompt", help="A file with the prompt's wording.  [default: our own]")
+    ] = None,
+    plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
+    out: Out = Path("prompts"),
+) -> int:
+    """Write what a judge of Dynamic Memory is shown and asked: images and prompt, a folder a rollout."""
+    written = run.write_prompts(paths, out=out, plan=plan, template=template)
+    for one in written:
+        if one.folder is None:
+            print(f"not written  {one.rollout}: {one.problem}")
+        else:
+            print(f"prompt  {one.folder}  (the reply goes into {one.reply})")
+    return DONE if all(one.folder for one in written) else INCOMPLETE
+
+
+@app.command()
+def sweep(
+    out: Annotated[list[Path], typer.Argument(help="Run folders; sweep.json and sweep.md are written to the first.")],
+) -> int:
+    """Move each scoring constant alone, score again from what a run has kept, and say what happens to the order."""
+    started = time.perf_counter()
+    found = run.sweep(out)
+    Screen().sweep(found, time.perf_counter() - started, out[0])
+    return DONE
+
+
+@app.command()
+def caches(
+    paths: Annotated[list[Path], typer.Argument(help="Videos, folders of them, manifests, or flow caches.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
+    plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
+    cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.  [default: ~/.cache/wmb-fast]")] = None,
+) -> int:
+    """Write WorldMark's own flow caches, <model>__<image>_<action>.npz, which score reads too."""
+    written, refused = run.write_caches(paths, out=out, plan=plan, cache=cache)
+    for path in written:
+        print(path)
+    for rollout, reason in refused.items():
+        print(f"{rollout}: {reason}", file=sys.stderr)
+    return INCOMPLETE if refused else DONE
+
+
 _FAULT_HELP = (
     "NAME=STRENGTH, or NAME alone for its usual strength. "
-    "Names: slow_response, wrong_direction, stall, hard_cut, repainted_wall."
+    "Names: slow_response, wrong_direction, stall, hard_cut, repainted_wall, displaced_wall, squashed_box, "
+    "retextured_box."
 )
 
 
 @app.command()
 def world(
     plan: Annotated[str, typer.Argument(help="A plan's name, for example worldmark/06, or a plan file.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
+    out: Out,
     fault: Annotated[list[str] | None, typer.Option(help=_FAULT_HELP)] = None,
     seed: Annotated[int, typer.Option(help="Another seed is another room.")] = 0,
     fps: Annotated[float, typer.Option(help="Frames a second.")] = 16.0,
     seconds: Annotated[float, typer.Option(help="What a step of the plan lasts.")] = 20.0,
     size: Annotated[str, typer.Option(help="WIDTHxHEIGHT in pixels.")] = "320x192",
+    evidence: Annotated[
+        bool, typer.Option("--evidence", help="Hand in exact cameras, depth and masks beside the video.")
+    ] = False,
 ) -> int:
     """Render the known-answer world along a plan, with faults to order."""
-    from .world import build
+    from .rollout.planfile import plan_of
+    from .world import render_world, save_world
 
-    written = build(plan, _faults(fault or []), out, seed=seed, fps=fps, seconds=seconds, size=_size(size))
-    print(f"world  {written}")
+    made = render_world(
+        plan_of(plan), faults=_faults(fault or []), seed=seed, fps=fps, seconds_per_step=seconds, size=_size(size)
+    )
+    print(f"world  {save_world(made, out)}")
+    for path in run.hand_in(made, out / "video.mp4") if evidence else ():
+        print(f"exact  {path}")
     return DONE
 
 
 def _faults(texts: list[str]) -> dict[str, float]:
     from .world import FAULTS
 
-    faults = {}
+    faults: dict[str, float] = {}
     for text in texts:
         name, equals, strength = text.partition("=")
         one_of("world", "fault", name, FAULTS)
+        if name in faults:
+            raise bad_value("world", "fault", "be given once each", f"{name} twice")
         try:
             faults[name] = float(strength) if equals else FAULTS[name].default
         except ValueError:
@@ -157,7 +261,9 @@ def _size(text: str) -> tuple[int, int]:
 @app.command()
 def doctor(
     check: Annotated[bool, typer.Option("--check", help="Also test the parts against known answers.")] = False,
-    cache: Annotated[Path | None, typer.Option(help="The cache folder to look at.")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(parser=_path, metavar="PATH", help="The cache folder to look at.")
+    ] = None,
 ) -> int:
     """Say what this installation has, and whether it works."""
     from . import doctor as examine

@@ -77,6 +77,8 @@ class Screen:
 
     def outcome(self, outcome: run.Outcome) -> None:
         """A table a protocol: rollouts by columns, then what is missing and why, then where everything lies."""
+        if outcome.scores and not outcome.tables:
+            self.out.print("The published board leaves all of these models out; their records are in the scorecard.")
         for board in outcome.tables:
             self._protocol(board, [s for s in outcome.scores if s.protocol == board.protocol])
         self._places(outcome.out)
@@ -133,6 +135,17 @@ class Screen:
                 self.out.print(told, soft_wrap=True)
         self.out.print()
 
+    def sweep(self, found: run.Sweep, seconds: float, out: Path) -> None:
+        """A line a constant, then what the numbers rest on."""
+        rows = [(Text(name), [Text(cell) for cell in cells]) for name, *cells in run.sweep_table(found)]
+        title = f"worldmark{' (compat)' if found.compat else ''}: the scoring constants moved one at a time"
+        self._table(title, run.SWEEP_HEADS[0], rows, run.SWEEP_HEADS[1:])
+        for note in run.sweep_notes(found):
+            self.out.print(note, soft_wrap=True)
+        n = sum(len(row.settings) for row in found.rows)
+        self.out.print(f"{n} settings in {seconds:.1f} s.\n", style="dim")
+        self.out.print(f"sweep        {out / 'sweep.md'}", soft_wrap=True)
+
     def doctor(self, findings: Sequence[Finding], checks: Sequence[Check]) -> None:
         """Facts, then questions with known answers."""
         width = max(len(finding.name) for finding in findings)
@@ -158,7 +171,7 @@ class Screen:
         self.out.print(
             "▼ must fall below the good world above   = must stay within 5 points of it\n"
             f"✓ it did   ✗ it did not   no mark: may move   {MISSING} not evaluable   {NOT_ABOUT} does not apply\n"
-            "All values are proxies: builtin estimators made the evidence.\n"
+            "Values are proxies: builtin estimators made the evidence, but for depth and cameras, which are exact.\n"
             f"Without a value in the good worlds, the scorecard says why: {', '.join(shown.left_out)}.\n",
             style="dim",
         )
@@ -183,7 +196,7 @@ def _console(*, stderr: bool) -> Console:
 def _shown(cell: Cell) -> Text:
     if cell.value is None:
         return Text(MISSING if cell.n_total else NOT_ABOUT, style="yellow" if cell.n_total else "dim")
-    return Text(f"{'~' if cell.proxy else ''}{cell.value:.1f}")
+    return Text(f"{'~' if cell.proxy else ''}{cell.value:.{cell.digits - 1}f}")
 
 
 def _judged(cell: Cell, verdict: Verdict | None) -> Text:

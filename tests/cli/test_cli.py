@@ -157,7 +157,10 @@ def test_a_plan_longer_than_the_video_is_that_rollouts_error(score, good, tmp_pa
 
 
 WRONG = {
-    "unknown protocol": (["--protocol", "nosuch"], "protocols must be among worldmark, got 'nosuch'"),
+    "unknown protocol": (
+        ["--protocol", "nosuch"],
+        "protocols must be among worldmark, r2m, worldmembench, opis, got 'nosuch'",
+    ),
     "unknown plan": (["--plan", "nosuch-plan"], "nosuch-plan"),
     "unknown option": (["--nosuch"], "--nosuch"),
     "unknown engine": (["--engine", "ray"], "engine must be local, the one engine of this version, got 'ray'"),
@@ -188,6 +191,19 @@ def test_paths_without_a_video_are_a_wrong_call(score, tmp_path):
         assert one_sentence(err)
         assert path.split("/")[-1] in err
     assert not (tmp_path / "out").exists()
+
+
+EMPTY = ["score {} --protocol worldmark --out", "world WS --out", "demo --out", "board", "score"]
+
+
+@pytest.mark.parametrize("call", EMPTY)
+def test_an_empty_name_is_not_the_current_folder(wmb, good, tmp_path, monkeypatch, call):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = wmb(*(part.format(good) for part in call.split()), "")
+    assert code == 2
+    assert one_sentence(err)
+    assert "must be a path, got ''" in err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("what", ["--out", "--cache"])
@@ -332,6 +348,10 @@ def test_a_world_is_rendered_with_faults_and_can_be_scored(wmb, score, tmp_path)
         (["worldmark/06", "--fault", "nosuch=1"], "fault must be one of"),
         (["worldmark/06", "--fault", "stall=much"], "strength"),
         (["worldmark/06", "--fault", "stall=7"], "stall must be above 0"),
+        (
+            ["worldmark/06", "--fault", "stall=0.2", "--fault", "stall"],
+            "fault must be given once each, got stall",
+        ),
         (["nosuch-plan"], "nosuch-plan"),
         (["worldmark/06", "--size", "large"], "size must be WIDTHxHEIGHT"),
     ],

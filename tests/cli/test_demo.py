@@ -10,7 +10,6 @@ import pytest
 
 from wmb_fast import cli, demo, run
 from wmb_fast.screen import Screen
-from wmb_fast.world import FAULTS
 
 SMALL = {"SECONDS": 5.0, "FPS": 4.0, "SIZE": (160, 96)}
 
@@ -30,7 +29,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> run.Outcome:
 def test_each_fault_lowers_its_own_metric(outcome):
     shown = demo.compare(outcome)
     assert shown.passed
-    assert {v.fault for v in shown.verdicts if v.must_fall} == set(FAULTS)
+    assert {v.fault for v in shown.verdicts if v.must_fall} == set(demo.shown_faults())
     assert list(shown.cells) == list(demo.worlds())
 
 

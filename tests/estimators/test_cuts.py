@@ -32,6 +32,11 @@ def test_a_cut_is_found_at_its_frame(at: int) -> None:
     assert cuts([*pan(1, at), *pan(2, 20 - at)]) == [at]
 
 
+@pytest.mark.parametrize("after", [1, 2])
+def test_the_last_two_frames_cannot_tell_a_cut_from_a_broken_end(after: int) -> None:
+    assert cuts([*pan(1, 18), *pan(2, after)]) == []
+
+
 def test_two_cuts() -> None:
     assert cuts([*pan(1, 8), *pan(2, 9), *pan(3, 8)]) == [8, 17]
 

@@ -31,6 +31,7 @@ class Counter:
 
     def __init__(self, role: str, *, by_frame: bool, fails_at: int | str | None = None, print_: str = "0") -> None:
         self.role, self.id, self.tier, self.by_frame = role, f"count-{role}", "builtin", by_frame
+        self.by_pair = False
         self.fails_at, self.print = fails_at, print_
         self.starts, self.seen = 0, []  # type: int, list[int]
 

@@ -131,6 +131,21 @@ def test_a_killed_writer_leaves_the_old_entry_and_no_litter(tmp_path: Path, monk
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [store.path(KEY)]
 
 
+def test_what_a_killed_process_left_is_swept_when_a_store_is_opened(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from evidence.test_store import KEY, VALUES; from wmb_fast.evidence.store import Store\n"
+        "os.replace = lambda a, b: os._exit(9)\n"
+        "Store(sys.argv[1]).put(KEY, VALUES)"
+    )
+    tests = Path(__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False, cwd=tests)
+    assert done.returncode == 9
+    shelf = Store(tmp_path / "other").path(KEY).parent.name
+    assert len(list((tmp_path / "evidence" / shelf).iterdir())) == 1
+    Store(tmp_path)
+    assert list((tmp_path / "evidence" / shelf).iterdir()) == []
+
+
 def test_a_folder_that_cannot_be_made_or_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ArgumentError, match=r"^Store: folder must be a folder that can be written, got .*file"):

@@ -84,16 +84,18 @@ def test_parallax_channel_gives_direction() -> None:
 def test_needs_are_flow_and_cuts_then_exactly_the_sampled_frames() -> None:
     full = turning()
     empty = dataclasses.replace(full, channels={})
-    assert worldmark.needs(empty) == [Need("flow"), Need("cuts")]
+    each_second = tuple(range(0, N, 16))
+    *first, depth = worldmark.needs(empty)
+    assert first == [Need("flow"), Need("cuts"), Need("quality", each_second), Need("geometry", each_second)]
     with_flow = dataclasses.replace(full, channels={k: full.channels[k] for k in ("flow", "cuts")})
-    flow, cuts, features = worldmark.needs(with_flow)
-    assert (flow, cuts, features.channel) == (Need("flow"), Need("cuts"), "features")
+    *again, features = worldmark.needs(with_flow)
+    assert (again, features.channel, depth.channel) == ([*first, depth], "features", "depth")
     assert features.frames == tuple(sorted(set(features.frames or ())))
-    assert worldmark.needs(with_flow, compat=True)[-1] == Need("features", None)
+    assert Need("features", None) in worldmark.needs(with_flow, compat=True)
     rows = np.array(features.frames)
     some = turning(features=channel("features", frames=rows, mean=places(N)[rows]))
     assert worldmark.score(some) == worldmark.score(full)
-    assert worldmark.needs(some) == [flow, cuts, features]
+    assert worldmark.needs(some) == [*first, depth, features]
     for dropped in (0, len(rows) // 2, len(rows) - 1):
         left = np.delete(rows, dropped)
         lacking = worldmark.score(turning(features=channel("features", frames=left, mean=places(N)[left])))
@@ -120,7 +122,7 @@ def test_what_is_missing_is_said_and_the_rest_is_scored(compat: bool) -> None:
     for metric in ("local_memory", "revisit_memory"):
         assert by_metric(records, metric)[0].reason == "features: needs the extra onnx"
     assert by_metric(records, "motion_stability")[0].status is Status.OK
-    assert by_metric(records, "global_memory")[0].reason.startswith("not_built")
+    assert by_metric(records, "global_memory")[0].reason == "geometry: not in the evidence"
     assert by_metric(records, "perceptual_quality")[0].reason == "quality: not in the evidence"
 
 
@@ -160,6 +162,73 @@ def test_flow_that_does_not_fit_the_rollout_is_missing_not_scored(values: dict, 
             assert record.reason.startswith(reason)
 
 
+def test_depth_and_flow_fields_tell_turning_from_strafing() -> None:
+    """Near things move faster past one who strafes; to one who turns, all move alike."""
+    asked = next(n for n in worldmark.needs(turning()) if n.channel == "depth").frames
+    assert asked is not None
+    depth = np.tile(np.linspace(1.0, 9.0, 64, dtype=np.float32), (len(asked), 48, 1))
+    there = {"depth": channel("depth", frames=np.array(asked), depth=depth)}
+    wanted = next(n for n in worldmark.needs(turning(**there)) if n.channel == "flow_fields").frames
+    assert set(wanted or ()) == {*asked, *(frame + 2 for frame in asked)}
+    sign = np.where(np.array(asked) < N / 2, 1, -1)[:, None, None]
+    turned = channel("flow_fields", frames=np.array(asked), horizontal=sign * np.full((len(asked), 48, 64), 3.0))
+    strafed = channel("flow_fields", frames=np.array(asked), horizontal=sign * 4.0 / depth)
+    for fields, accuracy in ((turned, 1.0), (strafed, 0.0)):
+        records = worldmark.score(turning(flow_fields=fields, **there))
+        found = by_metric(records, "direction_accuracy")
+        assert [r.value for r in found] == pytest.approx([accuracy] * 2, abs=0.02)
+        assert [maker["role"] for maker in found[0].estimators] == ["flow", "flow_fields", "depth"]
+    as_geometry = channel("geometry", frames=np.array(asked), depth=depth)
+    records = worldmark.score(turning(flow_fields=turned, geometry=as_geometry))
+    assert [r.value for r in by_metric(records, "direction_purity")] == pytest.approx([1, 1], abs=0.02)
+    holes = depth.copy()
+    holes[:, ::2] = 0
+    holes[:, 1, :5] = np.nan
+    some = worldmark.score(turning(flow_fields=turned, depth=channel("depth", frames=np.array(asked), depth=holes)))
+    assert [r.value for r in by_metric(some, "direction_accuracy")] == pytest.approx([1, 1], abs=0.02)
+
+
+def test_global_memory_is_of_one_frame_a_second() -> None:
+    frames = np.array(worldmark.global_frames(N, 16.0))
+    k = len(frames)
+    camera = np.array([[50.0, 0, 31.5], [0, 50, 23.5], [0, 0, 1]])
+    made = {"depth": np.full((k, 48, 64), 2.0), "cam_from_world": np.tile(np.eye(4)[:3], (k, 1, 1))}
+    made["intrinsics"] = np.tile(camera, (k, 1, 1))
+    for compat in (False, True):
+        [record] = by_metric(
+            worldmark.score(turning(geometry=channel("geometry", frames=frames, **made)), compat=compat),
+            "global_memory",
+        )
+        assert (record.value, record.detail["residual"], record.n_used) == (100, 0, k * (k - 1))
+    less = {name: array[1:] for name, array in made.items()}
+    [record] = by_metric(
+        worldmark.score(turning(geometry=channel("geometry", frames=frames[1:], **less))), "global_memory"
+    )
+    assert record.reason == "geometry: 1 of the 40 sampled frames have none, the first is 0"
+
+
+@pytest.mark.parametrize("fps", [0.01, 90_000.0, float("nan"), float("inf"), 0.0, -25.0])
+def test_a_rate_that_cannot_be_is_said_and_what_needs_none_is_scored(fps: float) -> None:
+    base = turning()
+    records = worldmark.score(dataclasses.replace(base, facts=dataclasses.replace(base.facts, fps=fps)))
+    said = {r.reason.split(":")[0] for r in records if r.metric in ("motion_stability", "local_memory")}
+    assert said == {"fps"}
+    published = worldmark.score(dataclasses.replace(base, facts=dataclasses.replace(base.facts, fps=fps)), compat=True)
+    assert by_metric(published, "motion_stability")[0].value is not None
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10])
+@pytest.mark.parametrize("compat", [False, True])
+def test_rollouts_of_a_few_frames_have_reasons(n: int, compat: bool) -> None:
+    flow = channel("flow", horizontal=np.ones(max(n - 2, 0)), radial=np.zeros(max(n - 2, 0)), stride=2, grid=(640, 432))
+    cuts = channel("cuts", frames=np.empty(0, dtype=np.int64), n_scenes=1)
+    short = Evidence(facts(Action.TURN_LEFT, Action.TURN_RIGHT, n=n), {"flow": flow, "cuts": cuts})
+    worldmark.needs(short, compat=compat)
+    for record in worldmark.score(short, compat=compat):
+        assert record.reason or compat or record.metric == "response_latency"
+        assert record.value is None or compat
+
+
 def test_own_boundaries_are_used() -> None:
     """The rollout turned back at frame 200: with its own boundary it follows, at equal shares it does not."""
     signal = np.where(np.arange(N - 2) < 199, 3.0, -3.0)
@@ -194,7 +263,7 @@ def test_a_frozen_rollout() -> None:
     still = channel("flow", horizontal=np.zeros(n - 2), radial=np.zeros(n - 2), stride=2, grid=(640, 432))
     cuts = channel("cuts", frames=np.empty(0, dtype=np.int64), n_scenes=1)
     frozen = Evidence(facts(Action.STRAFE_RIGHT, n=n), {"flow": still, "cuts": cuts})
-    assert worldmark.needs(frozen) == [Need("flow"), Need("cuts")]
+    assert "features" not in {need.channel for need in worldmark.needs(frozen)}
     reasons = {r.metric: r.reason.split(":")[0] for r in worldmark.score(frozen)}
     for metric in ("direction_accuracy", "direction_purity", "motion_stability"):
         assert reasons[metric] == "no_motion"
@@ -227,7 +296,7 @@ def test_local_of_a_set_from_stored_curves_is_that_of_the_set_in_one_call() -> N
     together = worldmark.score(rollouts, compat=True)
     alone = [record for rollout in rollouts for record in worldmark.score(rollout, compat=True)]
     assert by_metric(alone, "local_memory") != by_metric(together, "local_memory")
-    curves = {rollout.facts.rollout: worldmark.local_curves(rollout) for rollout in rollouts}
+    curves = {rollout.facts.rollout: worldmark.curves(rollout, compat=True) for rollout in rollouts}
     assert worldmark.local_over_set(alone, curves) == together
     step = by_metric(together, "local_memory")[0].detail["step_px"]
     assert worldmark.score(rollouts[0], compat=True, local_delta=step) == [

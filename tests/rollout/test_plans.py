@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -180,7 +181,11 @@ def test_plan_files_as_people_write_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("step: [hold]", "a plan must have no keys but name, steps, keys, like, phases, boundaries, got 'step'"),
+        (
+            "step: [hold]",
+            "a plan must have no keys but name, steps, keys, like, phases, boundaries, degrees_per_frame, "
+            "distance_per_frame, got 'step'",
+        ),
         ("name: x", "a plan must have one of steps, keys and like, got none"),
         ("keys: W\nlike: lrlr", "a plan must have one of steps, keys and like, got keys and like"),
         ("steps: [jump]", r"steps\[0\].action must be one of forward, .* hold, got 'jump'"),
@@ -253,3 +258,25 @@ def test_a_key_twice_is_told_once(tmp_path):
     file.write_text("name: a\nname: b\n")
     with pytest.raises(FileFormatError, match=r"^read_plan: key 'name' must stand once, got it twice: [^:]*$"):
         read_plan(file)
+
+
+@pytest.mark.parametrize("ending", [".json", ".yaml"])
+def test_rates_are_written_and_read(tmp_path: Path, ending: str) -> None:
+    plan = replace(named_plan("lrud"), degrees_per_frame=0.5, distance_per_frame=0.02)
+    write_plan(tmp_path / f"p{ending}", plan)
+    assert read_plan(tmp_path / f"p{ending}") == plan
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("like: lrlr\ndegrees_per_frame: fast", "degrees_per_frame must be a number, got 'fast'"),
+        ("like: lrlr\ndegrees_per_frame: true", "degrees_per_frame must be a number, got True"),
+        ("like: lrlr\ndistance_per_frame: 0", "Plan: distance_per_frame must be above 0, got 0"),
+        ("like: lrlr\ndegrees_per_frame: .inf", "Plan: degrees_per_frame must be finite, got inf"),
+    ],
+)
+def test_rates_that_cannot_be(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "p.yaml").write_text(text)
+    with pytest.raises(FileFormatError, match=sentence):
+        read_plan(tmp_path / "p.yaml")

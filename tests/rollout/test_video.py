@@ -271,6 +271,24 @@ def test_coarse_time_bases_keep_the_rate(tmp_path: Path, ending: str, codec: str
     assert video.fps == pytest.approx(16, rel=0.05 if ending == "gif" else 1e-3)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "says"),
+    [
+        ((1, 2, 3), ""),
+        ((0, 5, 10), ""),  # every fifth frame: no gap
+        ((1, 2, 5, 6), "the folder has no frames between f2.png and f5.png: time goes on without them"),
+        ((8, 9, 12, 13, 20), "between f9.png and f12.png, and so 1 times more"),
+        ((7,), ""),
+    ],
+)
+def test_numbers_missing_from_a_folder_are_noted(tmp_path: Path, numbers: tuple[int, ...], says: str) -> None:
+    for k in numbers:
+        png(tmp_path / f"f{k}.png", numbered(1)[0])
+    told = [note for note in open_video(tmp_path, fps=8).notes if "no frames between" in note]
+    assert len(told) == (1 if says else 0)
+    assert says in "".join(told)
+
+
 def test_a_folder_of_frames_in_natural_order(tmp_path: Path) -> None:
     images = numbered(12)
     for i in reversed(range(12)):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wmb_fast import ArgumentError
+from wmb_fast._walls import drafts
 from wmb_fast.protocols.record import Score, Status
 from wmb_fast.run import files, parts
 
@@ -97,9 +98,9 @@ def test_drafts_of_dead_processes_are_swept_and_those_of_live_ones_stay(tmp_path
     )
     assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == 9
     assert len(list(tmp_path.iterdir())) == 1
-    live = tmp_path / f".y.json.{files._owner()}.1.tmp"
+    live = tmp_path / f".y.json.{drafts.owner()}.1.tmp"
     live.touch()
-    files.sweep(tmp_path)
+    drafts.sweep(tmp_path)
     assert list(tmp_path.iterdir()) == [live]
 
 
@@ -121,14 +122,14 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
 
 def test_files_with_one_long_beginning_can_be_written_at_once(tmp_path, monkeypatch):
     first, second = (tmp_path / f"{'a' * 130}{end}.jsonl" for end in "xy")
-    replace = files.os.replace
+    replace = drafts.os.replace
 
     def slowly(draft, path):
         if path == first:
             files.write(second, "second")  # another thread, between the writing and the renaming
         replace(draft, path)
 
-    monkeypatch.setattr(files.os, "replace", slowly)
+    monkeypatch.setattr(drafts.os, "replace", slowly)
     files.write(first, "first")
     assert (first.read_text(), second.read_text()) == ("first", "second")
 
@@ -137,7 +138,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_draft(tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os, "fsync", full)
+    monkeypatch.setattr(drafts.os, "fsync", full)
     with pytest.raises(ArgumentError, match=r"out must be a folder that can be written, got .*No space left"):
         files.write(tmp_path / "board.md", "text")
     assert list(tmp_path.iterdir()) == []

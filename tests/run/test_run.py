@@ -112,6 +112,26 @@ def test_bad_rollouts_say_why_and_the_others_are_scored(folder, cache, tmp_path,
     assert sorted(p.how for p in seen if p.rollout) == ["failed"] * 2 + ["scored"] * 4
 
 
+def test_a_video_that_is_listed_and_not_there_fails_alone(folder, cache, tmp_path):
+    rows = [{"video": str(folder / "Alpha" / "001_006.mp4")}, {"video": "gone.mp4", "plan": "WS", "model": "Alpha"}]
+    (tmp_path / "list.json").write_text(json.dumps(rows))
+    outcome = run.score([tmp_path / "list.json"], ["worldmark"], out=tmp_path / "out", cache=cache)
+    assert not outcome.complete
+    [gone] = [s for s in outcome.scores if s.metric == WHOLE_ROLLOUT]
+    assert gone.rollout.endswith("gone")
+    assert gone.model == "Alpha"
+    assert gone.reason.startswith("failed: open_video: path must exist, got nothing there: ")
+    assert any(s.value is not None for s in outcome.scores)
+
+
+def test_an_empty_name_of_a_folder_is_refused(folder, cache, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for change, sentence in (({"out": ""}, "out must name a folder"), ({"cache": ""}, "cache must name a folder")):
+        with pytest.raises(ArgumentError, match=f"score: {sentence}, got ''"):
+            run.score([folder], ["worldmark"], **{"out": tmp_path / "out", "cache": cache, **change})
+    assert not (tmp_path / "parts").exists()
+
+
 def test_requiring_official_estimators_leaves_no_proxy_number(folder, cache, tmp_path):
     outcome = run.score([folder], ["worldmark"], out=tmp_path, cache=cache, require_official=True)
     assert not outcome.complete
@@ -165,7 +185,7 @@ def test_a_damaged_part_is_made_anew_and_reported(first, folder, cache, tmp_path
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"protocols": ["nosuch"]}, "protocols must be among worldmark, got 'nosuch'"),
+        ({"protocols": ["nosuch"]}, "protocols must be among worldmark, r2m, worldmembench, opis, got 'nosuch'"),
         ({"protocols": []}, "protocols must name at least one"),
         ({"engine": "ray"}, "engine must be local, the one engine of this version, got 'ray'"),
         ({"jobs": 0}, "jobs must be at least 1"),

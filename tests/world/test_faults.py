@@ -84,6 +84,40 @@ def test_repainted_wall_changes_out_of_view_and_only_that_wall() -> None:
     assert np.abs(old.rgb.astype(int) - new.rgb)[old.identities == FRONT].mean() > 25
 
 
+def test_a_displaced_wall_is_further_away_and_nothing_else_moves() -> None:
+    good, world = small("LR", seconds=20), small("LR", seconds=20, displaced_wall=2)
+    [at] = events(world)
+    np.testing.assert_array_equal(world.view(at - 1).rgb, good.view(at - 1).rgb)
+    old, new = good.view(640), world.view(640)
+    wall = (old.identities == FRONT) & (new.identities == FRONT)
+    assert wall.mean() > 0.3
+    np.testing.assert_allclose(new.depth[wall] - old.depth[wall], 2, atol=1e-4)
+    boxes = (old.identities > FRONT) & (new.identities == old.identities)
+    np.testing.assert_array_equal(new.depth[boxes], old.depth[boxes])
+    back = good.view(300), world.view(300)  # turned away: the wall behind is where it was
+    np.testing.assert_allclose(back[1].depth, back[0].depth, atol=1e-4)
+
+
+def test_a_squashed_box_keeps_its_foot_and_a_retextured_one_its_shape() -> None:
+    good = small("LR", seconds=20, size=(192, 128))
+    squashed, painted = (
+        small("LR", seconds=20, size=(192, 128), **fault) for fault in ({"squashed_box": 0.5}, {"retextured_box": 1})
+    )
+    old, low, other = good.view(640), squashed.view(640), painted.view(640)
+    [box] = np.unique(old.identities[(old.rgb != other.rgb).any(axis=-1) & (old.identities > FRONT)])
+    rows = [np.flatnonzero((view.identities == box).any(axis=1)) for view in (old, low)]
+    assert rows[1].max() == rows[0].max()
+    assert rows[1].min() > rows[0].min() + 10
+    np.testing.assert_array_equal(other.identities, old.identities)
+    np.testing.assert_array_equal(other.depth, old.depth)
+    assert np.abs(old.rgb.astype(int) - other.rgb)[old.identities == box].mean() > 20
+    assert "the cabinet keeps 0.5 of its height" in [event.what for event in squashed.events]
+    for world in (squashed, painted):
+        [at] = events(world)
+        assert not (world.view(at).identities == box).any()
+        np.testing.assert_array_equal(world.view(at - 1).rgb, good.view(at - 1).rgb)
+
+
 def test_a_weaker_coat_of_paint_changes_less() -> None:
     def change(**faults: float) -> float:
         good, world = small("WS"), small("WS", **faults)
@@ -118,7 +152,7 @@ def test_each_fault_says_what_must_follow(name: str) -> None:
     ("keys", "faults", "sentence"),
     [
         ("LR", {"rust": 1}, "world: fault must be one of slow_response, wrong_direction, stall, hard_cut, "
-         "repainted_wall, got 'rust'"),
+         "repainted_wall, displaced_wall, squashed_box, retextured_box, got 'rust'"),
         ("LR", {"stall": 0}, "world: stall must be above 0 and at most 0.9 (share of the time it stands), got 0"),
         ("LR", {"hard_cut": float("nan")}, "world: hard_cut must be finite, got nan"),
         ("LR", {"slow_response": 3}, "world: slow_response must leave some of step 1 (3 s), got 3 s"),

@@ -101,6 +101,9 @@ struct RowScans {
   // least key.
   double (*relax)(std::int64_t n, const double* cost, const double* price, double shift, std::int64_t row,
                   double* key, std::int64_t* from);
+  // The same for the public OPIS solver, in its order: key[j] -= step first, and cost[j] - shift - price[j].
+  double (*relax_as_opis)(std::int64_t n, const double* cost, const double* price, double shift, double step,
+                          std::int64_t column, double* key, std::int64_t* from);
   // The first j whose key is `least`, which one must be.
   std::int64_t (*first_least)(const double* key, double least);
   // The first j with key[j] + busy[j] <= least, or n.

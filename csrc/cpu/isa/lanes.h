@@ -6,8 +6,15 @@
 
 #include <cstddef>
 #include <cstring>
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
 
 #include "core/scalar.h"
+
+#if defined(__FMA__)
+#include <immintrin.h>
+#endif
 
 namespace wmb {
 namespace {
@@ -42,6 +49,16 @@ inline Lanes absolute(Lanes a) {
   return Lanes((Doubles)((Mask)a.v & keep));
 }
 
+// a b + c, rounded once.
+inline Lanes fused(Lanes a, Lanes b, Lanes c) {
+#if defined(__FMA__)
+  return Lanes(Doubles(_mm256_fmadd_pd(a.v, b.v, c.v)));
+#else
+  return Lanes(Doubles{__builtin_fma(a.v[0], b.v[0], c.v[0]), __builtin_fma(a.v[1], b.v[1], c.v[1]),
+                       __builtin_fma(a.v[2], b.v[2], c.v[2]), __builtin_fma(a.v[3], b.v[3], c.v[3])});
+#endif
+}
+
 // Lane 0 + 1, 2 + 3, then the two: always in this order.
 inline double sum_of(Lanes a) { return (a.v[0] + a.v[1]) + (a.v[2] + a.v[3]); }
 
@@ -59,9 +76,14 @@ inline Doubles load4(const float* from) {
 
 inline void store4(double* to, Doubles v) { std::memcpy(to, &v, sizeof v); }
 
-// Two doubles from here and two from there.
+// Two doubles from here and two from there. Said in instructions where they exist: of plain code GCC makes a
+// load for each number.
 inline Doubles load2and2(const double* low, const double* high) {
+#if defined(__AVX__)
+  return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(low)), _mm_loadu_pd(high), 1);
+#else
   return Doubles{low[0], low[1], high[0], high[1]};
+#endif
 }
 
 // x, y and z of four points that lie one after the other. Halves are paired as they are loaded, so that no
@@ -85,6 +107,30 @@ inline void transpose4(Doubles a, Doubles b, Doubles c, Doubles d, Lanes out[4])
   out[1] = Lanes(__builtin_shuffle(ab_high, cd_high, Mask{0, 1, 4, 5}));
   out[2] = Lanes(__builtin_shuffle(ab_low, cd_low, Mask{2, 3, 6, 7}));
   out[3] = Lanes(__builtin_shuffle(ab_high, cd_high, Mask{2, 3, 6, 7}));
+}
+
+// Writes the lanes of v whose condition holds, one after the other, and returns their number. Up to four are
+// written over.
+inline std::size_t pack(Doubles v, Mask condition, double* to) {
+#if defined(__AVX2__)
+  // The pairs of 32-bit halves that each of the sixteen conditions keeps.
+  alignas(32) static constexpr int kKept[16][8] = {
+      {0, 0, 0, 0, 0, 0, 0, 0}, {0, 1, 0, 0, 0, 0, 0, 0}, {2, 3, 0, 0, 0, 0, 0, 0}, {0, 1, 2, 3, 0, 0, 0, 0},
+      {4, 5, 0, 0, 0, 0, 0, 0}, {0, 1, 4, 5, 0, 0, 0, 0}, {2, 3, 4, 5, 0, 0, 0, 0}, {0, 1, 2, 3, 4, 5, 0, 0},
+      {6, 7, 0, 0, 0, 0, 0, 0}, {0, 1, 6, 7, 0, 0, 0, 0}, {2, 3, 6, 7, 0, 0, 0, 0}, {0, 1, 2, 3, 6, 7, 0, 0},
+      {4, 5, 6, 7, 0, 0, 0, 0}, {0, 1, 4, 5, 6, 7, 0, 0}, {2, 3, 4, 5, 6, 7, 0, 0}, {0, 1, 2, 3, 4, 5, 6, 7}};
+  const int bits = _mm256_movemask_pd((__m256d)condition);
+  const __m256i kept = _mm256_load_si256(reinterpret_cast<const __m256i*>(kKept[bits]));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permutevar8x32_epi32((__m256i)v, kept));
+  return static_cast<std::size_t>(__builtin_popcount(static_cast<unsigned>(bits)));
+#else
+  std::size_t count = 0;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    to[count] = v[lane];
+    count -= static_cast<std::size_t>(condition[lane]);
+  }
+  return count;
+#endif
 }
 
 }  // namespace

@@ -3,88 +3,107 @@
 #pragma once
 
 #include "cpu/isa/lanes.h"
+#include "cpu/trajectory_kernels.h"
 
 namespace wmb {
 namespace {
 
 // Sums are closed every so many points, so that their rounding error does not grow with the length.
 constexpr std::size_t kBlock = 1024;
-void sums(const double* e, std::size_t n, double (&out)[4]) {
-  out[0] = out[1] = 0.0;
-  out[2] = out[3] = n > 0 ? e[0] : 0.0;
-  Lanes least(out[2]), largest(out[3]);
+
+// What ErrorSums hold, lane by lane. The numbers are added four at a time, in order; the last one to three go
+// to the first lanes.
+struct SumLanes {
+  Lanes about, sum, about_squares, squares, least, largest;
+
+  // `first` is the row's first number.
+  inline void start(double first) {
+    about = Lanes(first - first == 0.0 ? first : 0.0);
+    least = largest = Lanes(first);
+    open();
+  }
+  inline void open() { sum = about_squares = squares = Lanes(0.0); }
+  inline void add(const Lanes& v) {
+    const Lanes off = v - about;
+    sum = sum + off;
+    about_squares = about_squares + off * off;
+    squares = squares + v * v;
+    least = select(v < least, v, least);
+    largest = select(v > largest, v, largest);
+  }
+  inline void add_some(const double* v, std::size_t n) {
+    for (std::size_t lane = 0; lane < n; ++lane) {
+      const double off = v[lane] - about.v[lane];
+      sum.v[lane] += off;
+      about_squares.v[lane] += off * off;
+      squares.v[lane] += v[lane] * v[lane];
+      least.v[lane] = v[lane] < least.v[lane] ? v[lane] : least.v[lane];
+      largest.v[lane] = v[lane] > largest.v[lane] ? v[lane] : largest.v[lane];
+    }
+  }
+  inline void close(ErrorSums& out) {
+    out.sum += sum_of(sum);
+    out.about_squares += sum_of(about_squares);
+    out.squares += sum_of(squares);
+  }
+  inline void finish(ErrorSums& out) const {
+    out.about = about.v[0];
+    out.least = least.v[0];
+    out.largest = largest.v[0];
+    for (int lane = 1; lane < kLanes; ++lane) {
+      out.least = least.v[lane] < out.least ? least.v[lane] : out.least;
+      out.largest = largest.v[lane] > out.largest ? largest.v[lane] : out.largest;
+    }
+  }
+};
+
+void sums(const double* e, std::size_t n, ErrorSums& out) {
+  out = ErrorSums{};
+  if (n == 0) return;
+  SumLanes lanes;
+  lanes.start(e[0]);
   for (std::size_t begin = 0; begin < n; begin += kBlock) {
     const std::size_t end = begin + kBlock < n ? begin + kBlock : n;
-    Lanes sum(0.0), square(0.0);
     std::size_t k = begin;
-    for (; k + kLanes <= end; k += kLanes) {
-      const Lanes v(load4(e + k));
-      sum = sum + v;
-      square = square + v * v;
-      least = select(v < least, v, least);
-      largest = select(v > largest, v, largest);
-    }
-    for (int lane = 0; k < end; ++k, ++lane) {
-      sum.v[lane] += e[k];
-      square.v[lane] += e[k] * e[k];
-      least.v[lane] = e[k] < least.v[lane] ? e[k] : least.v[lane];
-      largest.v[lane] = e[k] > largest.v[lane] ? e[k] : largest.v[lane];
-    }
-    out[0] += sum_of(sum);
-    out[1] += sum_of(square);
+    lanes.open();
+    for (; k + kLanes <= end; k += kLanes) lanes.add(Lanes(load4(e + k)));
+    lanes.add_some(e + k, end - k);
+    lanes.close(out);
   }
-  for (int lane = 0; lane < kLanes; ++lane) {
-    out[2] = least.v[lane] < out[2] ? least.v[lane] : out[2];
-    out[3] = largest.v[lane] > out[3] ? largest.v[lane] : out[3];
-  }
+  lanes.finish(out);
 }
 
-double squares_about(const double* e, std::size_t n, double about) {
-  const Lanes centre(about);
-  double total = 0.0;
-  for (std::size_t begin = 0; begin < n; begin += kBlock) {
-    const std::size_t end = begin + kBlock < n ? begin + kBlock : n;
-    Lanes sum(0.0);
-    std::size_t k = begin;
-    for (; k + kLanes <= end; k += kLanes) {
-      const Lanes d = Lanes(load4(e + k)) - centre;
-      sum = sum + d * d;
-    }
-    for (int lane = 0; k < end; ++k, ++lane) sum.v[lane] += (e[k] - about) * (e[k] - about);
-    total += sum_of(sum);
-  }
-  return total;
-}
-
-std::size_t count_below(const double* e, std::size_t n, double pivot) {
-  const Lanes limit(pivot);
-  Mask counts = {0, 0, 0, 0};
+void count_below(const double* e, std::size_t n, const double (&pivots)[kPivots],
+                 std::size_t (&counts)[kPivots]) {
+  const Lanes a(pivots[0]), b(pivots[1]), c(pivots[2]);
+  Mask in_a = {0, 0, 0, 0}, in_b = in_a, in_c = in_a;
   std::size_t k = 0;
-  for (; k + kLanes <= n; k += kLanes) counts -= Lanes(load4(e + k)) < limit;  // true is -1
-  std::size_t count = static_cast<std::size_t>((counts[0] + counts[1]) + (counts[2] + counts[3]));
-  for (; k < n; ++k) count += e[k] < pivot;
-  return count;
+  for (; k + kLanes <= n; k += kLanes) {
+    const Lanes v(load4(e + k));
+    in_a -= v < a;  // true is -1
+    in_b -= v < b;
+    in_c -= v < c;
+  }
+  counts[0] = static_cast<std::size_t>((in_a[0] + in_a[1]) + (in_a[2] + in_a[3]));
+  counts[1] = static_cast<std::size_t>((in_b[0] + in_b[1]) + (in_b[2] + in_b[3]));
+  counts[2] = static_cast<std::size_t>((in_c[0] + in_c[1]) + (in_c[2] + in_c[3]));
+  for (; k < n; ++k) {
+    for (int i = 0; i < kPivots; ++i) counts[i] += e[k] < pivots[i];
+  }
 }
 
 std::size_t keep_between(const double* e, std::size_t n, double low, double high, double* out) {
   std::size_t count = 0, k = 0;
-  // Written in any case, and written over unless it counts: no branch to guess wrong.
-  auto keep = [&](double v) {
-    out[count] = v;
-    count += (low <= v) & (v < high);
-  };
   const Lanes least(low), limit(high);
-  constexpr std::size_t kAtOnce = 4 * kLanes;
-  for (; k + kAtOnce <= n; k += kAtOnce) {
-    Mask any = {0, 0, 0, 0};
-    for (std::size_t i = k; i < k + kAtOnce; i += kLanes) {
-      const Doubles v = load4(e + i);
-      any |= (v >= least.v) & (v < limit.v);
-    }
-    if ((any[0] | any[1] | any[2] | any[3]) == 0) continue;
-    for (std::size_t i = k; i < k + kAtOnce; ++i) keep(e[i]);
+  for (; k + kLanes <= n; k += kLanes) {
+    const Doubles v = load4(e + k);
+    count += pack(v, (v >= least.v) & (v < limit.v), out + count);
   }
-  for (; k < n; ++k) keep(e[k]);
+  // Written in any case, and written over unless it counts: no branch to guess wrong.
+  for (; k < n; ++k) {
+    out[count] = e[k];
+    count += (low <= e[k]) & (e[k] < high);
+  }
   return count;
 }
 

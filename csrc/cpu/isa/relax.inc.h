@@ -35,6 +35,25 @@ double relax(std::int64_t n, const double* cost, const double* price, double shi
 }
 
 template <typename V>
+double relax_as_opis(std::int64_t n, const double* cost, const double* price, double shift, double step,
+                     std::int64_t column, double* key, std::int64_t* from) {
+  const typename V::Vec shifts = V::set1(shift), steps = V::set1(step);
+  const typename V::IndexVec columns = V::set1_index(column);
+  typename V::Vec least = V::set1(__builtin_inf());
+#pragma GCC unroll 2
+  for (std::int64_t j = 0; j < n; j += V::kLanes) {
+    const typename V::Vec reach = V::sub(V::sub(V::load(cost + j), shifts), V::load(price + j));
+    const typename V::Vec old = V::sub(V::load(key + j), steps);
+    const auto nearer = V::above(old, reach);
+    const typename V::Vec now = V::choose(nearer, reach, old);
+    V::store(key + j, now);
+    V::store_index(from + j, V::choose_index(nearer, columns, V::load_index(from + j)));
+    least = V::choose(V::above(least, now), now, least);
+  }
+  return least_lane<V>(least);
+}
+
+template <typename V>
 std::int64_t first_least(const double* key, double least) {
   constexpr unsigned kAll = (1u << V::kLanes) - 1;
   const typename V::Vec bound = V::set1(least);
@@ -70,7 +89,9 @@ void within(std::int64_t n, const double* cost, const double* price, double boun
   }
 }
 
-constexpr RowScans row_scans() { return {relax<F64>, first_least<F64>, first_free_least<F64>, within<F64>}; }
+constexpr RowScans row_scans() {
+  return {relax<F64>, relax_as_opis<F64>, first_least<F64>, first_free_least<F64>, within<F64>};
+}
 
 }  // namespace
 }  // namespace wmb::isa

@@ -11,6 +11,8 @@ namespace {
 // How many numbers ahead a pass over memory asks for: beyond the page, where the hardware's own look-ahead
 // ends.
 constexpr std::size_t kAhead = 768;
+constexpr std::size_t kPosesAhead = 16 * 16;
+constexpr std::size_t kFour = 3 * kLanes;  // numbers of four points
 
 struct PointLanes {
   Lanes x, y, z;
@@ -22,36 +24,46 @@ inline PointLanes points_at(const double* p) {
   return out;
 }
 
-// The last one to three points of a row, about `origin`; lanes beyond them are zero.
+// The last, up to four, points of a row, about `origin`; lanes beyond them are zero.
 inline PointLanes last_points(const double* p, std::size_t n, const double* origin) {
   double padded[3 * kLanes];
-  for (int i = 0; i < 3 * kLanes; ++i) padded[i] = i < static_cast<int>(3 * n) ? p[i] : origin[i % 3];
+  for (int i = 0; i < 3 * kLanes; ++i) padded[i] = static_cast<std::size_t>(i) < 3 * n ? p[i] : origin[i % 3];
   return points_at(padded);
 }
 
-// Asks for the line, and the next, that will be read before long. An address beyond the end does no harm.
+// Asks for the lines of eight points that will be read before long. An address beyond the end does no harm.
 inline void fetch(const double* at) {
   __builtin_prefetch(at, 0, 2);
   __builtin_prefetch(at + 8, 0, 2);
+  __builtin_prefetch(at + 16, 0, 2);
 }
 
 struct MomentLanes {
   Lanes x[3], y[3], xx, yy, yx[9];
 };
 
-inline void add_points(MomentLanes& m, const PointLanes& px, const PointLanes& py, const PointLanes& ox,
-                       const PointLanes& oy) {
-  const Lanes x[3] = {px.x - ox.x, px.y - ox.y, px.z - ox.z}, y[3] = {py.x - oy.x, py.y - oy.y, py.z - oy.z};
-  for (int i = 0; i < 3; ++i) {
-    m.x[i] = m.x[i] + x[i];
-    m.y[i] = m.y[i] + y[i];
-    for (int j = 0; j < 3; ++j) m.yx[3 * i + j] = m.yx[3 * i + j] + y[i] * x[j];
-  }
-  m.xx = m.xx + (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
-  m.yy = m.yy + (y[0] * y[0] + y[1] * y[1] + y[2] * y[2]);
+struct PointPairs {
+  Lanes x[3], y[3];
+};
+
+inline PointPairs pairs_about(const PointLanes& px, const PointLanes& py, const PointLanes& ox,
+                              const PointLanes& oy) {
+  return {{px.x - ox.x, px.y - ox.y, px.z - ox.z}, {py.x - oy.x, py.y - oy.y, py.z - oy.z}};
 }
 
-void moments(const double* x, const double* y, std::size_t n, Moments& out) {
+// Adds eight pairs of points, the first and the second four summed beforehand: there are more sums than
+// registers, and each is so fetched and put back half as often.
+inline void add_points(MomentLanes& m, const PointPairs& a, const PointPairs& b) {
+  for (int i = 0; i < 3; ++i) {
+    m.x[i] = m.x[i] + (a.x[i] + b.x[i]);
+    m.y[i] = m.y[i] + (a.y[i] + b.y[i]);
+    for (int j = 0; j < 3; ++j) m.yx[3 * i + j] = m.yx[3 * i + j] + (a.y[i] * a.x[j] + b.y[i] * b.x[j]);
+    m.xx = m.xx + (a.x[i] * a.x[i] + b.x[i] * b.x[i]);
+    m.yy = m.yy + (a.y[i] * a.y[i] + b.y[i] * b.y[i]);
+  }
+}
+
+void moments(const double* x, const double* y, std::size_t n, std::size_t ahead, Moments& out) {
   out = Moments{};
   out.weight = static_cast<double>(n);
   if (n == 0) return;
@@ -63,13 +75,20 @@ void moments(const double* x, const double* y, std::size_t n, Moments& out) {
     MomentLanes m;
     std::memset(&m, 0, sizeof m);
     std::size_t k = begin;
-    for (; k + kLanes <= end; k += kLanes) {
-      fetch(x + 3 * k + kAhead);
-      fetch(y + 3 * k + kAhead);
-      add_points(m, points_at(x + 3 * k), points_at(y + 3 * k), ox, oy);
+    for (; k + 2 * kLanes <= end; k += 2 * kLanes) {
+      const double *px = x + 3 * k, *py = y + 3 * k;
+      fetch(px + (ahead == 0 ? kAhead : ahead));
+      if (ahead == 0) fetch(py + kAhead);
+      const PointPairs first = pairs_about(points_at(px), points_at(py), ox, oy);
+      add_points(m, first, pairs_about(points_at(px + kFour), points_at(py + kFour), ox, oy));
     }
-    if (k < end)
-      add_points(m, last_points(x + 3 * k, end - k, x), last_points(y + 3 * k, end - k, y), ox, oy);
+    if (k < end) {
+      const double *px = x + 3 * k, *py = y + 3 * k;
+      const std::size_t rest = end - k, more = rest > kLanes ? rest - kLanes : 0;
+      const PointPairs first = pairs_about(last_points(px, rest, x), last_points(py, rest, y), ox, oy);
+      add_points(m, first,
+                 pairs_about(last_points(px + kFour, more, x), last_points(py + kFour, more, y), ox, oy));
+    }
     out.x = {out.x.x + sum_of(m.x[0]), out.x.y + sum_of(m.x[1]), out.x.z + sum_of(m.x[2])};
     out.y = {out.y.x + sum_of(m.y[0]), out.y.y + sum_of(m.y[1]), out.y.z + sum_of(m.y[2])};
     out.xx += sum_of(m.xx);
@@ -137,30 +156,52 @@ inline Lanes squared_distances(const ResidualLanes& r, const double* x, const do
   return dot(e, e);
 }
 
-double distances(const double* x, const double* y, std::size_t n, std::size_t n_fit, std::size_t ahead,
-                 const Residual& plain, double* errors) {
+// The work of `distances`, with errors and their sums or without.
+template <bool kErrors>
+inline double distances_of(const double* x, const double* y, std::size_t n, std::size_t n_fit,
+                           std::size_t ahead, const Residual& plain, double* errors, ErrorSums* sums) {
   const ResidualLanes r = spread_out(plain);
   double total = 0.0;
+  SumLanes of_errors;
+  if (kErrors) of_errors.start(square_root(squared_distances(r, x, y, 0, n)).v[0]);
   for (std::size_t begin = 0; begin < n; begin += kBlock) {
     const std::size_t end = begin + kBlock < n ? begin + kBlock : n;
     Lanes sum(0.0);
     std::size_t k = begin;
-    for (; k + kLanes <= end && k + kLanes <= n_fit; k += kLanes) {
-      fetch(x + 3 * k + ahead);
+    if (kErrors) of_errors.open();
+    for (; k + 2 * kLanes <= end && k + 2 * kLanes <= n_fit; k += 2 * kLanes) {
       fetch(y + 3 * k + ahead);
-      const Lanes squared = squared_distances(r, x, y, k, n);
-      sum = sum + squared;
-      if (errors != nullptr) store4(errors + k, square_root(squared).v);
+      const Lanes first = squared_distances(r, x, y, k, n),
+                  second = squared_distances(r, x, y, k + kLanes, n);
+      sum = sum + first;
+      sum = sum + second;
+      if (!kErrors) continue;
+      const Lanes off = square_root(first), next = square_root(second);
+      store4(errors + k, off.v);
+      store4(errors + k + kLanes, next.v);
+      of_errors.add(off);
+      of_errors.add(next);
     }
     for (; k < end; k += kLanes) {
       const Lanes squared = squared_distances(r, x, y, k, n);
       const std::size_t here = end - k < kLanes ? end - k : kLanes;
       for (std::size_t lane = 0; lane < here && k + lane < n_fit; ++lane) sum.v[lane] += squared.v[lane];
-      if (errors != nullptr) store_some(errors + k, square_root(squared), here);
+      if (!kErrors) continue;
+      store_some(errors + k, square_root(squared), here);
+      of_errors.add_some(errors + k, here);
     }
     total += sum_of(sum);
+    if (kErrors) of_errors.close(*sums);
   }
+  if (kErrors) of_errors.finish(*sums);
   return total;
+}
+
+double distances(const double* x, const double* y, std::size_t n, std::size_t n_fit, std::size_t ahead,
+                 const Residual& r, double* errors, ErrorSums* sums) {
+  if (errors == nullptr) return distances_of<false>(x, y, n, n_fit, ahead, r, nullptr, nullptr);
+  *sums = ErrorSums{};
+  return n == 0 ? 0.0 : distances_of<true>(x, y, n, n_fit, ahead, r, errors, sums);
 }
 
 // Four 4x4 poses into lanes; the last rows are not read.
@@ -236,9 +277,59 @@ void step_errors(const PosePairs<T>& poses, const std::int64_t* pairs, std::size
   }
 }
 
+// Squared, how far a last row may be off 0 0 0 1.
+constexpr double kLooseLastRow = 1e-12;
+
+inline Lanes squared_off_last_row(const Lanes (&last)[4]) {
+  const Lanes corner = last[3] - Lanes(1.0);
+  return last[0] * last[0] + last[1] * last[1] + last[2] * last[2] + corner * corner;
+}
+
+// Asks for four poses that will be read before long.
+template <typename T>
+inline void fetch_poses(const T* at) {
+  constexpr std::size_t kLine = 64 / sizeof(T);
+  for (std::size_t i = 0; i < 16 * kLanes; i += kLine) __builtin_prefetch(at + i, 0, 2);
+}
+
+template <typename T>
+bool all_usable(const T* poses, std::size_t n, double* points, double& deviation) {
+  Lanes worst(0.0), least_determinant(1.0), off(0.0);
+  Doubles everything = {0, 0, 0, 0};
+  for (std::size_t k = 0; k < n; k += kLanes) {
+    const T* at[kLanes];
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      at[lane] = poses + 16 * (k + lane < n ? k + lane : n - 1);
+    fetch_poses(poses + 16 * k + kPosesAhead);
+    Lanes last[4];
+    transpose4(load4(at[0] + 12), load4(at[1] + 12), load4(at[2] + 12), load4(at[3] + 12), last);
+    const Pose<Lanes> p = load_poses(at[0], at[1], at[2], at[3]);
+    worst = larger(orthogonality_deviation(p.r), worst);
+    const Lanes determinant = dot(cross(row(p.r, 0), row(p.r, 1)), row(p.r, 2));
+    least_determinant = select(determinant < least_determinant, determinant, least_determinant);
+    off = off + squared_off_last_row(last);
+    Doubles sum = p.p.x.v + p.p.y.v + p.p.z.v + off.v;
+    for (int i = 0; i < 9; ++i) sum += p.r.m[i].v;
+    everything += sum;
+    if (points == nullptr) continue;
+    for (std::size_t lane = 0; lane < kLanes && k + lane < n; ++lane)
+      for (std::size_t i = 0; i < 3; ++i)
+        points[3 * (k + lane) + i] = static_cast<double>(at[lane][4 * i + 3]);
+  }
+  // A sum that is finite has finite terms; one that is not, of terms too large to add, is looked at again.
+  const Lanes finite = Lanes(everything) - Lanes(everything);
+  deviation = 0.0;
+  bool good = true;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    deviation = worst.v[lane] > deviation ? worst.v[lane] : deviation;
+    good &= finite.v[lane] == 0.0 && least_determinant.v[lane] >= 0.0 && off.v[lane] <= kLooseLastRow;
+  }
+  return good && deviation <= kRefuseAbove;
+}
+
 template <typename T>
 void deviations(const T* poses, std::size_t n, double* out) {
-  const Lanes zero(0.0), one(1.0), loose(1e-12);
+  const Lanes zero(0.0), loose(kLooseLastRow);
   for (std::size_t k = 0; k < n; k += kLanes) {
     const T* at[kLanes];
     for (std::size_t lane = 0; lane < kLanes; ++lane)
@@ -249,9 +340,7 @@ void deviations(const T* poses, std::size_t n, double* out) {
     const Vec3<Lanes> first = row(p.r, 0), second = row(p.r, 1), third = row(p.r, 2);
     Lanes deviation = orthogonality_deviation(p.r);
     deviation = select(dot(cross(first, second), third) < zero, Lanes(-1.0), deviation);
-    const Lanes corner = last[3] - one;
-    const Lanes off = last[0] * last[0] + last[1] * last[1] + last[2] * last[2] + corner * corner;
-    deviation = select(off > loose, Lanes(-2.0), deviation);
+    deviation = select(squared_off_last_row(last) > loose, Lanes(-2.0), deviation);
     // x - x is zero or NaN.
     Lanes finite = (p.p.x - p.p.x) + (p.p.y - p.p.y) + (p.p.z - p.p.z);
     for (int i = 0; i < 9; ++i) finite = finite + (p.r.m[i] - p.r.m[i]);
@@ -271,9 +360,10 @@ extern const TrajectoryKernels WMB_TRAJECTORY_TABLE = {
     step_errors<double>,
     step_errors<float>,
     sums,
-    squares_about,
     count_below,
     keep_between,
+    all_usable<double>,
+    all_usable<float>,
     deviations<double>,
     deviations<float>,
 };

@@ -25,8 +25,9 @@ FLOATS = ("float32", "float64")
 SMALL_FLOATS = ("float16", "bfloat16", *FLOATS)
 MASKS = ("bool",)
 BYTES = ("uint8",)
-# What passes as it is, by dtype: native byte order, no conversion.
-_PLAIN = {np.dtype(name): name for name in (*FLOATS, *MASKS, *BYTES)}
+# What passes as it is: native byte order, no conversion. By the identity of NumPy's own dtype objects, because to hash
+# one takes longer than the rest of the look; another object of the same dtype goes the long way to the same end.
+_PLAIN = {id(np.dtype(name)): name for name in (*FLOATS, *MASKS, *BYTES)}
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def take(
     dtypes: Mapping[str, Sequence[str]] | Sequence[str] = FLOATS,
     optional: Collection[str] = (),
     lists: bool = True,
-) -> tuple[Call, dict[str, Any]]:
+) -> tuple[Call, Mapping[str, Any]]:
     """Checks kind, device and dtype of all array arguments together and returns C-contiguous NumPy views.
 
     Args:
@@ -87,7 +88,7 @@ def take(
         BackendError: Arrays on a device for which the op has no backend.
     """
     if _all_plain(arguments, dtypes, optional):
-        return _numpy_call(op), dict(arguments)
+        return _numpy_call(op), arguments
     flat: list[tuple[str, ArrayLike]] = []
     for name, value in arguments.items():
         if lists and isinstance(value, (list, tuple)):
@@ -120,7 +121,7 @@ def _all_plain(
             continue
         if type(value) is not np.ndarray or not value.flags.c_contiguous:
             return False
-        dtype = _PLAIN.get(value.dtype)
+        dtype = _PLAIN.get(id(value.dtype))
         if dtype is None or dtype not in (dtypes[name] if isinstance(dtypes, dict) else dtypes):
             return False
         if dtype in FLOATS:
@@ -168,6 +169,12 @@ def _same_float(op: str, arrays: Mapping[str, ArrayLike]) -> None:
     if len(set(floats.values())) > 1:
         (first, a), (second, b) = _first_two_that_differ(floats)
         raise bad_type(op, second, f"have the dtype of {first} ({a})", b)
+
+
+def narrowed(values: Array, dtype: Any) -> Array:
+    """Values in another float type; what is beyond its largest number is infinite, and no warning."""
+    with np.errstate(over="ignore"):
+        return values.astype(dtype, copy=False)
 
 
 def _view(op: str, name: str, value: ArrayLike, accepted: Sequence[str]) -> Array:

@@ -45,7 +45,9 @@ def transforms(op: str, name: str, matrices: Array) -> Doubles:
         row = last[int(np.argmax(wrong))].tolist()
         raise bad_value(op, name, "have the last row 0, 0, 0, 1 (it may be transposed)", row)
     parts = [matrices[..., :3, :3].reshape(*matrices.shape[:-2], 9), matrices[..., :3, 3]]
-    return np.concatenate(parts, axis=-1, dtype=np.float64)
+    taken = np.concatenate(parts, axis=-1, dtype=np.float64)
+    taken[~np.isfinite(matrices[..., 3, :]).all(axis=-1)] = np.nan  # the core does not see this row
+    return taken
 
 
 def image(op: str, name: str, maps: Array) -> None:

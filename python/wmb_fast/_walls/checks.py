@@ -83,15 +83,23 @@ def integer(op: str, argument: str, value: object, *, at_least: int | None = Non
     return int(value)
 
 
-def real(op: str, argument: str, value: object, *, above: float | None = None, at_least: float | None = None) -> float:
-    """Requires a finite real number (not a bool), and returns it as a float."""
+def real(
+    op: str,
+    argument: str,
+    value: object,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    any_float: bool = False,
+) -> float:
+    """Requires a real number (not a bool), finite unless ``any_float``, and returns it as a float."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise bad_type(op, argument, "be a real number", repr(value))
     try:
         number = float(value)
     except OverflowError:
         raise bad_value(op, argument, "be within the range of float64", repr(value)) from None
-    if not np.isfinite(number):
+    if not any_float and not np.isfinite(number):
         raise bad_value(op, argument, "be finite", repr(value))
     if above is not None and not number > above:
         raise bad_value(op, argument, f"be above {above:g}", repr(value))

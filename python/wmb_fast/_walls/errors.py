@@ -28,6 +28,10 @@ class FileFormatError(WmbError, ValueError):
     """A file does not hold what its reader needs."""
 
 
+class ValueRangeWarning(UserWarning):
+    """Values that do not fit what was said of their range. The result is computed as asked."""
+
+
 def bad_value(op: str, argument: str, requirement: str, got: object) -> ArgumentError:
     """The house's sentence about a value: ``op: argument must requirement, got value``."""
     return ArgumentError(f"{op}: {argument} must {requirement}, got {got}")

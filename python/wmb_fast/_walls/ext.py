@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import warnings
 from types import ModuleType
 
 from .. import _core
@@ -38,6 +39,8 @@ def set_num_threads(n: int) -> None:
 def get_num_threads() -> int:
     """The bound on the core's threads: what was set, else ``WMB_NUM_THREADS``, else every core of the machine.
 
+    A ``WMB_NUM_THREADS`` that is no positive integer is warned of when the package is imported, and not followed.
+
     Example:
         >>> import wmb_fast as wmb
         >>> wmb.set_num_threads(1)
@@ -48,11 +51,17 @@ def get_num_threads() -> int:
 
 
 def _threads_from_environment() -> None:
-    text = os.environ.get("WMB_NUM_THREADS")
-    if text is None:
+    """A wrong setting of a shell's is told and left alone: no result depends on it, and an import should not fail.
+
+    The warning names no line of code, for none is at fault.
+    """
+    text = os.environ.get("WMB_NUM_THREADS", "")
+    if not text:
         return
     if not text.isdecimal() or len(text) > 9 or int(text) < 1:
-        raise bad_value("wmb_fast", "WMB_NUM_THREADS", "be a positive integer", repr(text))
+        told = f"wmb_fast: WMB_NUM_THREADS must be a positive integer, got {text!r}: all cores are used"
+        warnings.warn(told, RuntimeWarning, stacklevel=10**6)
+        return
     core.set_num_threads(int(text))
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from .._walls.errors import bad_value
 from ..protocols.record import Column, Score
-from .intervals import Interval, draws, percentile_interval, resampled
-from .table import by_rollout, point, sums_and_counts
+from .intervals import Interval, draws, nested_interval, percentile_interval, resampled
+from .table import by_rollout, nested_values, point, sums_and_counts
 
 Cases = Mapping[str, Sequence[Score]]
 
@@ -29,6 +29,7 @@ class Difference:
         n_only_a, n_only_b: Cases with a value from one alone: in no number above.
         all_a, all_b: Each model's value over all its own cases, those only it has included.
         proxy: Whether an estimator other than the paper's own had a hand in any of these.
+        digits: Decimals worth reading.
     """
 
     column: str
@@ -42,6 +43,7 @@ class Difference:
     all_a: float | None
     all_b: float | None
     proxy: bool
+    digits: int
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,10 @@ def _difference(column: Column, a: Cases, b: Cases) -> Difference:
     value_a, value_b = (point(column, cases) if common else None for cases in (a_common, b_common))
     difference = value_a - value_b if value_a is not None and value_b is not None else None
     interval = Interval(None, None, "no common case" if not common else "one common case")
-    if len(common) > 1:
+    if len(common) > 1 and column.levels:
+        (mine, paths), (theirs, _) = (nested_values(column, cases) for cases in (a_common, b_common))
+        interval = nested_interval(column, np.subtract(mine, theirs).tolist(), paths)
+    elif len(common) > 1:
         picks = draws(len(common))
         ends = [resampled(*sums_and_counts(column, cases), column.combine, picks) for cases in (a_common, b_common)]
         interval = percentile_interval(np.subtract(*ends), len(common))
@@ -117,4 +122,5 @@ def _difference(column: Column, a: Cases, b: Cases) -> Difference:
         all_a=point(column, a),
         all_b=point(column, b),
         proxy=any(s.proxy for s in used if any(t.pick(s) is not None for t in column.terms)),
+        digits=column.digits,
     )

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..ops.bootstrap import bootstrap_ci
+from ..protocols.record import Column
+
 RESAMPLES = 2000
 LEVEL = 0.95
 SEED = 0
@@ -100,4 +103,28 @@ def percentile_interval(values: npt.NDArray[np.float64], n_items: int, level: fl
         return Interval(None, None, "no resample has a value")
     tail = 100.0 * (1.0 - level) / 2.0
     low, high = (float(end) for end in np.percentile(there, [tail, 100.0 - tail]))
+    return Interval(low, high, "degenerate" if math.isclose(low, high, rel_tol=1e-12, abs_tol=0.0) else "")
+
+
+def nested_interval(column: Column, values: Sequence[float], paths: Sequence[tuple[str, ...]]) -> Interval:
+    """The percentile interval of a mean of means: rollouts are drawn within their finest group.
+
+    Args:
+        column: Its ``combine`` is applied to both ends.
+        values: (R,) one a rollout.
+        paths: (R,) the groups of each, coarsest first.
+
+    Numerics:
+        As :func:`~wmb_fast.bootstrap_ci`.
+    """
+    if len(values) < 2:
+        return Interval(None, None, "one rollout" if values else "no rollout")
+    finest = ["\x1f".join(path) for path in paths]
+    levels = [["\x1f".join(path[: depth + 1]) for path in paths] for depth in reversed(range(len(paths[0])))]
+    found = bootstrap_ci(
+        np.array(values, dtype=np.float64), hierarchy=levels, strata=finest, n=RESAMPLES, level=LEVEL, seed=SEED
+    )
+    low, high = (column.combine([float(end)]) for end in (found.low, found.high))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return Interval(None, None, "no resample has a value")
     return Interval(low, high, "degenerate" if math.isclose(low, high, rel_tol=1e-12, abs_tol=0.0) else "")

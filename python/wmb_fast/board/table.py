@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .._walls.errors import bad_value
 from ..protocols.record import WHOLE_ROLLOUT, Column, Score
-from .intervals import Interval, draws, percentile_interval, resampled
+from .intervals import Interval, draws, nested_interval, percentile_interval, resampled
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Cell:
         proxy: Whether an estimator other than the paper's own had a hand in it.
         reason: Why the value, or a part of what it could rest on, is missing: each reason and how many records have it.
         place: 1 for the best model of the column, 2 for the second; else 0. Of one model nothing is said.
+        digits: Decimals worth reading.
     """
 
     value: float | None
@@ -41,6 +42,7 @@ class Cell:
     proxy: bool
     reason: str
     place: int = 0
+    digits: int = 2
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,13 @@ def sums_and_counts(
     return sums, counts
 
 
+def nested_values(column: Column, rollouts: Mapping[str, Sequence[Score]]) -> tuple[list[float], list[tuple[str, ...]]]:
+    """Of a column with levels: what each rollout adds, and the groups it belongs to, coarsest first."""
+    [term] = column.terms
+    picked = [(x, column.path(s)) for records in rollouts.values() for s in records if (x := term.pick(s)) is not None]
+    return [value for value, _ in picked], [path for _, path in picked]
+
+
 def point(column: Column, rollouts: Mapping[str, Sequence[Score]]) -> float | None:
     """A column's value over all records of these rollouts; ``None`` where it does not exist."""
     value = column.value(score for records in rollouts.values() for score in records)
@@ -144,6 +153,7 @@ def _table(protocol: str, scores: Sequence[Score], columns: Sequence[Column]) ->
     twice = [key for key, n in Counter(map(identity, scores)).items() if n > 1]
     if twice:
         raise bad_value("board", "scores", "hold each record once", f"{' '.join(twice[0])} more than once")
+    columns = [column for column in columns if column.compat in (None, scores[0].compat)]
     models = {score.model for score in scores}
     rows = [
         _row(model, by_rollout(s for s in scores if s.model == model), columns)
@@ -164,7 +174,9 @@ def cell_of(column: Column, rollouts: Mapping[str, Sequence[Score]]) -> Cell:
     n_used = int(takes_part.sum())
     value = point(column, rollouts) if n_used else None
     interval = Interval(None, None)
-    if value is not None:
+    if value is not None and column.levels:
+        interval = nested_interval(column, *nested_values(column, rollouts))
+    elif value is not None:
         picks = draws(n_used) if n_used > 1 else np.zeros((n_used, 1), dtype=np.int64)
         interval = percentile_interval(resampled(sums[takes_part], counts[takes_part], column.combine, picks), n_used)
     concerned = {name: [s for s in records if _concerns(column, s)] for name, records in rollouts.items()}
@@ -175,7 +187,8 @@ def cell_of(column: Column, rollouts: Mapping[str, Sequence[Score]]) -> Cell:
     )
     if value is None and not reason:
         reason = "no record of this kind"
-    return Cell(value, interval, n_used, n_total, len(used), any(s.proxy for s in used), reason)
+    proxy = any(s.proxy for s in used)
+    return Cell(value, interval, n_used, n_total, len(used), proxy, reason, digits=column.digits)
 
 
 def _is_in(column: Column, score: Score) -> bool:

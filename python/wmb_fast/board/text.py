@@ -71,7 +71,7 @@ def _table_markdown(table: Table) -> str:
         for row in table.rows
     ]
     rests = [
-        [row.model or NO_MODEL, name, value_text(cell), interval_text(cell.interval), coverage_text(cell), cell.reason]
+        [row.model or NO_MODEL, name, *_rests_on(cell)]
         for row in table.rows
         for name, cell in row.cells.items()
         if cell.n_total
@@ -94,6 +94,10 @@ def _table_markdown(table: Table) -> str:
     return "\n".join(lines)
 
 
+def _rests_on(cell: Cell) -> tuple[str, str, str, str]:
+    return value_text(cell), interval_text(cell.interval, cell.digits), coverage_text(cell), cell.reason
+
+
 def comparison_markdown(comparison: Comparison) -> str:
     """A comparison as Markdown; cases that only one model has are counted beside every difference."""
     a, b = comparison.model_a, comparison.model_b
@@ -112,10 +116,10 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 def _difference_row(d: Difference) -> list[str]:
     def number(value: float | None, sign: str = "") -> str:
-        return MISSING if value is None else f"{'~' if d.proxy else ''}{value:{sign}.2f}"
+        return MISSING if value is None else f"{'~' if d.proxy else ''}{value:{sign}.{d.digits}f}"
 
     counts = [str(n) for n in (d.n_common, d.n_only_a, d.n_only_b)]
-    paired = [number(d.a), number(d.b), number(d.difference, "+"), interval_text(d.interval)]
+    paired = [number(d.a), number(d.b), number(d.difference, "+"), interval_text(d.interval, d.digits)]
     return [d.column, *paired, *counts, number(d.all_a), number(d.all_b)]
 
 
@@ -135,7 +139,7 @@ def value_text(cell: Cell) -> str:
     """A cell's value, ``~`` before a proxy; a mark where there is none: missing, or nothing there to score."""
     if cell.value is None:
         return MISSING if cell.n_total else NOT_ABOUT
-    return f"{'~' if cell.proxy else ''}{cell.value:.2f}"
+    return f"{'~' if cell.proxy else ''}{cell.value:.{cell.digits}f}"
 
 
 def marked_value(cell: Cell) -> str:
@@ -144,11 +148,11 @@ def marked_value(cell: Cell) -> str:
     return f"{mark}{value_text(cell)}{mark}"
 
 
-def interval_text(interval: Interval) -> str:
+def interval_text(interval: Interval, digits: int) -> str:
     """An interval, or why there is none."""
     if interval.low is None or interval.high is None:
         return f"{MISSING} ({interval.note})" if interval.note else MISSING
-    ends = f"{interval.low:.2f} … {interval.high:.2f}"
+    ends = f"{interval.low:.{digits}f} … {interval.high:.{digits}f}"
     return f"{ends} ({interval.note})" if interval.note else ends
 
 

@@ -17,6 +17,7 @@ from collections import deque
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..ops.flow import flow_channels
 from .opencv import opencv
@@ -47,25 +48,47 @@ def start(settings: Settings) -> FlowByDis:
     return FlowByDis(settings)
 
 
-class FlowByDis:
-    """Holds the last ``stride`` frames in grey, nothing else of the clip."""
+class Search:
+    """Frames as they are compared, and the flow between two of them."""
 
     def __init__(self, settings: Settings) -> None:
         self._cv2 = opencv(_WHO)
         self._search = self._cv2.DISOpticalFlow_create(self._cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
         self._search.setPatchStride(settings["patch_stride"])
         self._search.setVariationalRefinementIterations(settings["refinement_iterations"])
-        self._grid = tuple(settings["grid"])
-        self._stride = int(settings["stride"])
+        self.grid = tuple(settings["grid"])
         self._hud = settings["hud"]
+
+    def prepared(self, frame: Frame) -> Frame:
+        """A frame on the grid, in grey."""
+        width, height = self.grid
+        small = self._cv2.resize(frame, (width, height), interpolation=self._cv2.INTER_LINEAR)
+        if self._hud is not None:
+            rows, columns = self._hud
+            small[int(height * (1 - rows)) :, : int(width * columns)] = HUD_GREY
+        grey: Frame = self._cv2.cvtColor(small, self._cv2.COLOR_RGB2GRAY)
+        return grey
+
+    def between(self, earlier: Frame, later: Frame) -> npt.NDArray[np.float32]:
+        """The flow (H, W, 2) from one prepared frame to another, in pixels of the grid."""
+        field: npt.NDArray[np.float32] = self._search.calc(earlier, later, None)
+        return field
+
+
+class FlowByDis:
+    """Holds the last ``stride`` frames in grey, nothing else of the clip."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._search = Search(settings)
+        self._stride = int(settings["stride"])
         self._behind: deque[Frame] = deque(maxlen=self._stride)
         self._horizontal: list[float] = []
         self._radial: list[float] = []
 
     def feed(self, index: int, frame: Frame) -> None:
-        grey = self._prepared(frame)
+        grey = self._search.prepared(frame)
         if len(self._behind) == self._stride:
-            channels = flow_channels(self._search.calc(self._behind[0], grey, None))
+            channels = flow_channels(self._search.between(self._behind[0], grey))
             self._horizontal.append(float(channels.horizontal))
             self._radial.append(float(channels.radial))
         self._behind.append(grey)
@@ -75,14 +98,5 @@ class FlowByDis:
             "horizontal": np.array(self._horizontal, dtype=np.float64),
             "radial": np.array(self._radial, dtype=np.float64),
             "stride": self._stride,
-            "grid": self._grid,
+            "grid": self._search.grid,
         }
-
-    def _prepared(self, frame: Frame) -> Frame:
-        width, height = self._grid
-        small = self._cv2.resize(frame, (width, height), interpolation=self._cv2.INTER_LINEAR)
-        if self._hud is not None:
-            rows, columns = self._hud
-            small[int(height * (1 - rows)) :, : int(width * columns)] = HUD_GREY
-        grey: Frame = self._cv2.cvtColor(small, self._cv2.COLOR_RGB2GRAY)
-        return grey

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -17,6 +17,7 @@ from .opencv import opencv_version
 
 Frame = npt.NDArray[np.uint8]
 Settings = Mapping[str, Any]
+Pairs = Sequence[tuple[int, int]]
 
 # Channels that no builtin estimator makes, and who does.
 ABSENT = {
@@ -24,8 +25,29 @@ ABSENT = {
     "parallax": "no builtin estimator measures depth: hand in <video>.parallax.npz (segments, inverse_depth_<j>, "
     "flow_<j>), or import a depth network",
     "geometry": "no builtin estimator reconstructs cameras and depth: hand in <video>.geometry.npz (frames, depth, "
-    "confidence, cam_from_world, intrinsics), or import a multi-view network",
+    "cam_from_world, intrinsics; confidence where there is one), or import a multi-view network",
+    "objects": "no builtin estimator segments objects and embeds them: put the video into its case folder, with "
+    "reference_scene.json and video_observation.json",
     "quality": "no builtin estimator rates quality: hand in <video>.quality.npz (quality, aesthetic, from 1 to 5)",
+    "lpips": "LPIPS needs AlexNet: hand in <video>.lpips.npz (pairs, lpips)",
+    "dino": "DINOv2 is not installed: hand in <video>.dino.npz (frames, features)",
+    "boq": "BoQ is not installed: hand in <video>.boq.npz (frames, features)",
+    "mvpr": "MutualVPR is not installed: hand in <video>.mvpr.npz (frames, features)",
+    "matches": "SuperPoint and LightGlue are not installed: hand in <video>.matches.npz (pairs, n_matches, n_a, n_b, "
+    "n_inliers)",
+    "states": "no judge was asked: hand in <video>.states.npz (pairs, state_score, from 1 to 5, -1 where it failed)",
+    "persistence": "GroundingDINO, SAM2, DINOv2 and CLIP are not installed: hand in <video>.persistence.npz (pairs, "
+    "appearance, semantic)",
+    "frame_quality": "no builtin estimator rates frames: hand in <video>.frame_quality.npz (frames, imaging from 0 to "
+    "100, aesthetic from 0 to 10)",
+    "poses": "no builtin estimator follows cameras: hand in <video>.poses.npz (one array (K, 4, 4) an estimator, "
+    "camera to world; frames)",
+    "tracks": "no builtin estimator tracks people and things: hand in <video>.tracks.npz (frames, kinds, found, masks)",
+    "faces": "no builtin estimator embeds faces: hand in <video>.faces.npz (frames, embedding, valid)",
+    "appearance": "no builtin estimator embeds masked crops: hand in <video>.appearance.npz (frames, embedding, valid)",
+    "checklist": "the case's eight questions are needed: hand in <video>.checklist.json",
+    "judge": "no builtin estimator judges events: write the prompt with wmb-fast prompt, and put the judge's reply "
+    "into <video>.judge.json",
 }
 
 
@@ -49,6 +71,16 @@ class Module(Protocol):
     def start(self, settings: Settings) -> Consumer: ...
 
 
+class PairModule(Protocol):
+    """The same for values of pairs of frames, which the consumer must know beforehand."""
+
+    VERSION: int
+
+    def settings(self, model: str | None) -> Settings: ...
+
+    def start(self, settings: Settings, pairs: Pairs) -> Consumer: ...
+
+
 @dataclass(frozen=True)
 class Estimator:
     """An entry of the registry.
@@ -59,6 +91,7 @@ class Estimator:
         tier: ``builtin``, ``packaged`` or ``official``.
         licence: Of what it runs, as SPDX.
         by_frame: Whether each frame's values come from that frame alone, so that only frames asked for are looked at.
+        by_pair: Whether it compares pairs of frames, those that are asked for.
         module: Where it stands, below this package.
     """
 
@@ -68,17 +101,20 @@ class Estimator:
     licence: str
     by_frame: bool
     module: str
+    by_pair: bool = False
 
-    def _load(self) -> Module:
-        return cast(Module, importlib.import_module(f"{__package__}.{self.module}"))
+    def _load(self) -> Any:
+        return importlib.import_module(f"{__package__}.{self.module}")
 
     def settings(self, model: str | None) -> Settings:
         """All that it can be set to, as set for a rollout of this model."""
-        return self._load().settings(model)
+        return cast(Module | PairModule, self._load()).settings(model)
 
-    def start(self, settings: Settings) -> Consumer:
-        """A consumer for one rollout."""
-        return self._load().start(settings)
+    def start(self, settings: Settings, pairs: Pairs = ()) -> Consumer:
+        """A consumer for one rollout; of pairs of frames, those to be compared."""
+        if self.by_pair:
+            return cast(PairModule, self._load()).start(settings, pairs)
+        return cast(Module, self._load()).start(settings)
 
     def fingerprint(self, settings: Settings) -> str:
         """16 hexadecimal digits that change whenever the numbers may: id, version, settings, OpenCV's version."""
@@ -91,8 +127,18 @@ BUILTIN = {
     entry.role: entry
     for entry in (
         Estimator("flow", "opencv-dis", "builtin", "Apache-2.0", by_frame=False, module="flow_dis"),
+        Estimator("flow_fields", "opencv-dis", "builtin", "Apache-2.0", by_frame=True, module="flow_fields"),
         Estimator("cuts", "motion-compensated-cuts", "builtin", "Apache-2.0", by_frame=False, module="cuts"),
         Estimator("features", "colour-texture-place", "builtin", "Apache-2.0", by_frame=True, module="descriptor"),
+        Estimator(
+            "fidelity",
+            "psnr-ssim-uniform7",
+            "official",
+            "Apache-2.0",
+            by_frame=False,
+            module="fidelity",
+            by_pair=True,
+        ),
     )
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence that the user hands in: one npz file a channel, beside the video or in a folder of such files.
+"""Evidence that the user hands in: one file a channel, beside the video or in a folder of such files.
 
 Beside the video it is named ``<video's stem>.<channel>.npz`` (``016_014.parallax.npz`` beside ``016_014.mp4``), in a
 folder ``<rollout id>.<channel>.npz``; the folder comes first. It comes before any estimator: a file that cannot be used
@@ -10,9 +10,24 @@ makes the channel missing, and is never silently replaced. Its arrays, for N fra
 - ``features``: ``frames`` (K,) sorted, ``mean`` (K, D); optional ``cls`` (K, D), ``tokens`` (K, P, D);
 - ``parallax``: ``segments`` (S,), and for each segment j ``inverse_depth_<j>`` and ``flow_<j>`` of one length;
 - ``geometry``: ``frames`` (K,), ``depth`` and ``confidence`` (K, H, W), ``cam_from_world`` (K, 3, 4), ``intrinsics``
-  (K, 3, 3);
-- ``depth``: ``frames`` (K,), ``depth`` (K, H, W);
-- ``quality``: ``quality`` and ``aesthetic``, numbers from 1 to 5, NaN where there is none.
+  (K, 3, 3); it need not have ``confidence``;
+- ``depth``: ``frames`` (K,), ``depth`` (K, H, W): z, not ray length;
+- ``flow_fields``: ``frames`` (K,), ``horizontal`` (K, H, W): each pixel's flow to the right, in pixels of the grid of
+  ``flow``, from each frame to the one a stride later;
+- ``quality``: ``quality`` and ``aesthetic``, numbers from 1 to 5, NaN where there is none;
+- ``dino``, ``boq``, ``mvpr``: ``frames`` (K,) sorted, ``features`` (K, D), one vector a frame;
+- values of pairs of frames, ``pairs`` (P, 2) with (P,) values beside them, NaN where there is none: ``lpips``
+  (``lpips``), ``matches`` (``n_matches``, ``n_a``, ``n_b``, ``n_inliers``, or ``match_ratio`` and ``inlier_ratio``),
+  ``states`` (``state_score``, -1 where the judge failed), ``persistence`` (``appearance``, ``semantic``).
+- ``frame_quality``: ``frames`` (K,), ``imaging`` (K,) from 0 to 100 and ``aesthetic`` (K,) from 0 to 10;
+- ``poses``: an array (K, 4, 4) an estimator, camera to world, under the estimator's name, and under ``target`` what was
+  commanded; ``frames`` (K,), by default all;
+- ``tracks``: ``frames`` (K,), and of T targets ``kinds`` (T,), 0 a person, 1 an object, ``found`` (T, K), whether the
+  tracker has it, and ``masks`` (T, K, H, W);
+- ``faces`` and ``appearance``: ``frames`` (K,), and of the targets of ``tracks`` ``embedding`` (T, K, D) and ``valid``
+  (T, K), whether there is one.
+
+Two are JSON, ``<video's stem>.<channel>.json``: ``checklist``, the questions of a case, and ``judge``, a judge's reply.
 
 An optional text ``estimator`` says what made it. In records its tier is ``external``.
 """
@@ -31,25 +46,45 @@ import numpy as np
 
 from .._walls.errors import FileFormatError
 from ..protocols.evidence import Channel, Maker
+from ..rollout.tables import load
 
 REQUIRED = {
     "flow": ("horizontal", "radial"),
     "cuts": ("frames",),
     "features": ("frames", "mean"),
     "parallax": ("segments",),
-    "geometry": ("frames", "depth", "confidence", "cam_from_world", "intrinsics"),
+    "geometry": ("frames", "depth", "cam_from_world", "intrinsics"),
     "depth": ("frames", "depth"),
+    "flow_fields": ("frames", "horizontal"),
     "quality": ("quality", "aesthetic"),
+    "dino": ("frames", "features"),
+    "boq": ("frames", "features"),
+    "mvpr": ("frames", "features"),
+    "lpips": ("pairs", "lpips"),
+    "matches": ("pairs",),
+    "states": ("pairs", "state_score"),
+    "persistence": ("pairs", "appearance", "semantic"),
+    "frame_quality": ("frames", "imaging", "aesthetic"),
+    "poses": (),
+    "tracks": ("frames", "kinds", "found"),
+    "faces": ("frames", "embedding", "valid"),
+    "appearance": ("frames", "embedding", "valid"),
+    "checklist": (),
+    "judge": (),
 }
+# Channels that tell of some frames alone: what they cover is known.
+BY_FRAME = ("features", "dino", "boq", "mvpr", "geometry", "depth")
+TEXTS = ("checklist", "judge")  # channels whose files are JSON
 _ESTIMATOR = "estimator"
 
 
 def find(video: Path, rollout: str, channel: str, folder: str | os.PathLike[str] | None) -> Path | None:
     """The file that holds a channel of a rollout, if the user handed one in."""
     stem = video.name if video.is_dir() else video.stem
-    places = [video.parent / f"{stem}.{channel}.npz"]
+    ending = "json" if channel in TEXTS else "npz"
+    places = [video.parent / f"{stem}.{channel}.{ending}"]
     if folder is not None:
-        places.insert(0, Path(folder) / f"{rollout}.{channel}.npz")
+        places.insert(0, Path(folder) / f"{rollout}.{channel}.{ending}")
     return next((place for place in places if place.is_file()), None)
 
 
@@ -57,9 +92,12 @@ def read(path: Path, channel: str, n_frames: int) -> Channel:
     """Reads and checks one.
 
     Raises:
-        FileFormatError: Not an npz, an array that is missing or does not fit the rollout.
+        FileFormatError: Not an npz, an array that is missing or does not fit the rollout; not JSON, or not text.
     """
     content = path.read_bytes()
+    fingerprint = hashlib.sha256(content).hexdigest()[:16]
+    if channel in TEXTS:
+        return Channel(_text(path, channel, content), Maker(channel, "external", "external", fingerprint))
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             values: dict[str, Any] = {name: stored[name] for name in stored.files}
@@ -74,8 +112,17 @@ def read(path: Path, channel: str, n_frames: int) -> Channel:
             raise _refused(path, f"hold numbers in {key}", f"{value.dtype}")
     values = {key: value.item() if value.ndim == 0 else value for key, value in values.items()}
     _CHECKS[channel](path, values, n_frames)
-    fingerprint = hashlib.sha256(content).hexdigest()[:16]
     return Channel(values, Maker(channel, name, "external", fingerprint))
+
+
+def _text(path: Path, channel: str, content: bytes) -> dict[str, Any]:
+    """A checklist as data; a judge's reply as it is: whether it is JSON is a question for the protocol."""
+    if channel == "checklist":
+        return {"document": load("gather", path)}
+    try:
+        return {"text": content.decode()}
+    except UnicodeDecodeError as error:
+        raise _refused(path, "be UTF-8 text", str(error)) from error
 
 
 def _refused(path: Path, requirement: str, got: str) -> FileFormatError:
@@ -115,7 +162,11 @@ def _features(path: Path, values: dict[str, Any], n_frames: int) -> None:
 
 def _framewise(path: Path, values: dict[str, Any], n_frames: int) -> None:
     _frames(path, values, n_frames)
-    _one_a_frame(path, values, REQUIRED["geometry"])
+    _one_a_frame(path, values, ("depth", "confidence", "cam_from_world", "intrinsics", "horizontal"))
+    dimensions = {"depth": 3, "confidence": 3, "horizontal": 3, "cam_from_world": 3, "intrinsics": 3}
+    for name, wanted in dimensions.items():
+        if name in values and np.ndim(values[name]) != wanted:
+            raise _refused(path, f"hold {name} of {wanted} dimensions", f"shape {np.shape(values[name])}")
 
 
 def _one_a_frame(path: Path, values: dict[str, Any], names: Sequence[str]) -> None:
@@ -123,6 +174,72 @@ def _one_a_frame(path: Path, values: dict[str, Any], names: Sequence[str]) -> No
     for name in names:
         if name in values and np.shape(values[name])[:1] != (wanted,):
             raise _refused(path, f"hold {name} for each of its {wanted} frames", f"shape {np.shape(values[name])}")
+
+
+def _vectors(path: Path, values: dict[str, Any], n_frames: int) -> None:
+    _frames(path, values, n_frames)
+    _one_a_frame(path, values, ("features",))
+    if np.ndim(values["features"]) != 2:
+        raise _refused(path, "hold features of shape (K, D)", f"shape {np.shape(values['features'])}")
+
+
+def _of_pairs(path: Path, values: dict[str, Any], n_frames: int) -> None:
+    pairs = values["pairs"]
+    if np.ndim(pairs) != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise _refused(path, "hold pairs that are integers of shape (P, 2)", f"{pairs.dtype} {np.shape(pairs)}")
+    values["pairs"] = pairs.astype(np.int64)
+    for name, value in values.items():
+        if name != "pairs" and np.shape(value) != (len(pairs),):
+            raise _refused(path, f"hold {name} for each of its {len(pairs)} pairs", f"shape {np.shape(value)}")
+    if pairs.size and (pairs.min() < 0 or pairs.max() >= n_frames):
+        got = f"{pairs.min()} to {pairs.max()}"
+        raise _refused(path, f"hold pairs within the video's {n_frames} frames", got)
+
+
+def _frame_quality(path: Path, values: dict[str, Any], n_frames: int) -> None:
+    _frames(path, values, n_frames)
+    wanted = values["frames"].shape
+    for name in ("imaging", "aesthetic"):
+        if np.shape(values[name]) != wanted:
+            raise _refused(path, f"hold {name} of shape {wanted}", f"shape {np.shape(values[name])}")
+
+
+def _poses(path: Path, values: dict[str, Any], n_frames: int) -> None:
+    values.setdefault("frames", np.arange(n_frames))
+    _frames(path, values, n_frames)
+    wanted = (len(values["frames"]), 4, 4)
+    for name, poses in values.items():
+        if name != "frames" and np.shape(poses) != wanted:
+            raise _refused(path, f"hold {name} of shape {wanted}", f"shape {np.shape(poses)}")
+
+
+def _tracks(path: Path, values: dict[str, Any], n_frames: int) -> None:
+    _frames(path, values, n_frames)
+    values["kinds"] = np.atleast_1d(values["kinds"])
+    if values["kinds"].ndim != 1 or not np.isin(values["kinds"], (0, 1)).all():
+        raise _refused(path, "hold kinds that are 0 or 1", str(values["kinds"].tolist()))
+    wanted = (len(values["kinds"]), len(values["frames"]))
+    _flags(path, values, "found", wanted)
+    if "masks" in values:
+        shape = np.shape(values["masks"])
+        if len(shape) != 4 or shape[:2] != wanted:
+            raise _refused(path, f"hold masks of shape {(*wanted, 'H', 'W')}", f"shape {shape}")
+        values["masks"] = values["masks"] != 0
+
+
+def _embeddings(path: Path, values: dict[str, Any], n_frames: int) -> None:
+    _frames(path, values, n_frames)
+    shape = np.shape(values["embedding"])
+    if len(shape) != 3 or shape[1] != len(values["frames"]):
+        raise _refused(path, f"hold embedding of shape (T, {len(values['frames'])}, D)", f"shape {shape}")
+    _flags(path, values, "valid", shape[:2])
+
+
+def _flags(path: Path, values: dict[str, Any], name: str, wanted: tuple[int, ...]) -> None:
+    given = np.asarray(values[name])
+    if given.shape != wanted or not np.isin(given, (0, 1)).all():
+        raise _refused(path, f"hold {name} of shape {wanted}, 0 or 1", f"shape {given.shape}")
+    values[name] = given != 0
 
 
 def _parallax(path: Path, values: dict[str, Any], n_frames: int) -> None:
@@ -152,4 +269,12 @@ _CHECKS = {
     "parallax": _parallax,
     "geometry": _framewise,
     "depth": _framewise,
+    **dict.fromkeys(("dino", "boq", "mvpr"), _vectors),
+    **dict.fromkeys(("lpips", "matches", "states", "persistence"), _of_pairs),
+    "frame_quality": _frame_quality,
+    "poses": _poses,
+    "tracks": _tracks,
+    "faces": _embeddings,
+    "appearance": _embeddings,
+    "flow_fields": _framewise,
 }

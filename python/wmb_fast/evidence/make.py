@@ -11,14 +11,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
+
+import numpy as np
 
 from .._walls.errors import FileFormatError
 from ..estimators.registry import ABSENT, BUILTIN, Consumer, Frame, why_absent
 from ..protocols.evidence import Channel, Evidence, Maker, Need
 from ..rollout.discover import Rollout
+from ..rollout.model_frames import realised
 from ..rollout.plan import Facts
 from ..rollout.video import open_video
+from . import commanded, objects, published
 from . import external as handed_in
 from .store import Key, Store
 
@@ -29,7 +34,8 @@ class Asks(Protocol):
     def needs(self, evidence: Evidence, *, compat: bool = False) -> list[Need]: ...
 
 
-Wanted = Mapping[str, tuple[int, ...] | None]
+Items = tuple[int, ...] | tuple[tuple[int, int], ...] | None  # frames, pairs of frames, or the whole rollout
+Wanted = Mapping[str, Items]
 
 
 def gather(
@@ -45,7 +51,8 @@ def gather(
     May be called from many threads and processes at once, with one store.
 
     Args:
-        rollout: Its video is opened, and decoded where the cache does not hold all that is asked for.
+        rollout: Its video is opened, and decoded where the cache does not hold all that is asked for. Or a published
+            flow cache, which is all there is.
         protocols: Modules with ``needs(evidence, *, compat)``. Frames that several ask for are united.
         store: Where evidence is kept.
         compat: Handed on to the protocols.
@@ -61,6 +68,8 @@ def gather(
         FileFormatError: The video cannot be read.
         ArgumentError: The store can no longer be written.
     """
+    if published.is_cache(rollout):
+        return published.read(rollout, external)
     desk = _Desk(rollout, store, external)
     while wanted := desk.unmet(
         [need for protocol in protocols for need in protocol.needs(desk.evidence, compat=compat)]
@@ -76,7 +85,14 @@ class _Job:
     key: Key
     maker: Maker
     consumer: Consumer
-    frames: frozenset[int] | None
+    items: Items
+
+    @cached_property
+    def frames(self) -> frozenset[int] | None:
+        """The frames that it must see."""
+        if self.items is None:
+            return None
+        return frozenset(frame for item in self.items for frame in (item if isinstance(item, tuple) else (item,)))
 
     def feed(self, index: int, frame: Frame) -> None:
         if self.frames is None or index in self.frames:
@@ -90,13 +106,15 @@ class _Desk:
         self._rollout, self._store = rollout, store
         self._video = open_video(rollout.video_path, fps=rollout.fps)
         self._channels: dict[str, Channel] = {}
-        self._covered: dict[str, tuple[int, ...] | None] = {}
+        self._covered: dict[str, Items] = {}
         self._missing = dict(ABSENT)
         self._notes: list[str] = []
         self._known = self._facts()
         self._notes.extend(self._known["notes"])
         for channel in handed_in.REQUIRED:
             self._take_in(channel, external)
+        self._take_in_commanded()
+        self._take_in_objects()
 
     @property
     def evidence(self) -> Evidence:
@@ -106,7 +124,7 @@ class _Desk:
             rollout=rollout.id,
             model=rollout.model,
             case=rollout.case,
-            plan=rollout.plan,
+            plan=realised(rollout.plan, rollout.model, known["n_frames"]).plan if rollout.plan else None,
             n_frames=known["n_frames"],
             fps=known["fps"],
             width=known["width"],
@@ -121,21 +139,21 @@ class _Desk:
         return Evidence(facts, dict(self._channels), dict(self._missing), provenance, tuple(self._notes))
 
     def unmet(self, needs: Sequence[Need]) -> Wanted:
-        """The channels to be made, with the frames of all needs together; ``None`` for every frame."""
-        wanted: dict[str, tuple[int, ...] | None] = {}
+        """The channels to be made, with the frames (or pairs) of all needs together; ``None`` for every frame."""
+        wanted: dict[str, Items] = {}
         for need in needs:
-            channel, frames = need.channel, self._within(need)
-            if channel in self._missing or self._covers(channel, frames):
+            channel, items = need.channel, self._within(need)
+            if channel in self._missing or self._covers(channel, items):
                 continue
             before = wanted[channel] if channel in wanted else self._covered.get(channel, ())
-            wanted[channel] = None if frames is None or before is None else tuple(sorted({*before, *frames}))
+            wanted[channel] = None if items is None or before is None else tuple(sorted({*before, *items}))
         return wanted
 
     def make(self, wanted: Wanted) -> None:
         """Makes channels, or finds them in the cache, or learns why they cannot be made."""
         jobs = []
-        for channel, frames in wanted.items():
-            job = self._begun(channel, frames)
+        for channel, items in wanted.items():
+            job = self._begun(channel, items)
             if job is not None:
                 jobs.append(job)
         self._run(jobs)
@@ -171,29 +189,50 @@ class _Desk:
         except (FileFormatError, OSError) as error:
             self._missing[channel] = str(error)
             return
-        if "mean" in self._channels[channel].values:
+        if channel in handed_in.BY_FRAME:
             self._covered[channel] = tuple(self._channels[channel].values["frames"].tolist())
 
-    def _know(self, channel: str, found: Channel, frames: tuple[int, ...] | None) -> None:
+    def _take_in_commanded(self) -> None:
+        path = self._rollout.poses
+        if path is None:
+            return
+        try:
+            self._know(commanded.NAME, commanded.read(path), None)
+        except (FileFormatError, OSError) as error:
+            self._missing[commanded.NAME] = str(error)
+
+    def _take_in_objects(self) -> None:
+        try:
+            files = objects.find(self._rollout.video_path)
+            if files:
+                self._know(objects.CHANNEL, objects.read(files), None)
+        except (FileFormatError, OSError) as error:
+            self._missing[objects.CHANNEL] = str(error)
+
+    def _know(self, channel: str, found: Channel, items: Items) -> None:
         self._channels[channel] = found
-        self._covered[channel] = frames
+        self._covered[channel] = items
         self._missing.pop(channel, None)
 
-    def _within(self, need: Need) -> tuple[int, ...] | None:
-        """The frames of a need that the video has; of a channel that needs all frames, all."""
+    def _within(self, need: Need) -> Items:
+        """The frames, or pairs, of a need that the video has; of a channel that needs all frames, all."""
+        n = self._known["n_frames"]
+        if need.pairs is not None:
+            return tuple(pair for pair in need.pairs if all(0 <= frame < n for frame in pair))
         if need.frames is None or (need.channel in BUILTIN and not BUILTIN[need.channel].by_frame):
             return None
-        return tuple(frame for frame in need.frames if 0 <= frame < self._known["n_frames"])
+        return tuple(frame for frame in need.frames if 0 <= frame < n)
 
-    def _covers(self, channel: str, frames: tuple[int, ...] | None) -> bool:
+    def _covers(self, channel: str, items: Items) -> bool:
         if channel not in self._covered:
             return False
         have = self._covered[channel]
-        return have is None or (set(range(self._known["n_frames"]) if frames is None else frames) <= set(have))
+        return have is None or (set(range(self._known["n_frames"]) if items is None else items) <= set(have))
 
-    def _begun(self, channel: str, frames: tuple[int, ...] | None) -> _Job | None:
+    def _begun(self, channel: str, items: Items) -> _Job | None:
         if channel in self._channels and self._channels[channel].maker.tier == "external":
-            lacking = sorted(set(frames or range(self._known["n_frames"])) - set(self._covered[channel] or ()))
+            have = set(self._covered[channel] or ())
+            lacking = [frame for frame in items or range(self._known["n_frames"]) if frame not in have]
             del self._channels[channel], self._covered[channel]
             self._missing[channel] = f"the external {channel} lack {len(lacking)} frames, the first is {lacking[0]}"
             return None
@@ -204,14 +243,16 @@ class _Desk:
         try:
             settings = estimator.settings(self._rollout.model)
             maker = Maker(channel, estimator.id, estimator.tier, estimator.fingerprint(settings))
-            key = Key(self._video.sha256, self._video.decoder, channel, maker.fingerprint, frames)
+            flat = None if items is None else tuple(int(i) for i in np.ravel(items))
+            key = Key(self._video.sha256, self._video.decoder, channel, maker.fingerprint, flat)
             values = self._cached(key)
             if values is None:
-                return _Job(key, maker, estimator.start(settings), None if frames is None else frozenset(frames))
+                told = (settings, items) if estimator.by_pair else (settings,)
+                return _Job(key, maker, estimator.start(*told), items)
         except Exception as error:
             self._failed(channel, error)
             return None
-        self._know(channel, Channel(values, maker), frames)
+        self._know(channel, Channel(values, maker), items)
         return None
 
     def _run(self, jobs: list[_Job]) -> None:
@@ -233,7 +274,7 @@ class _Desk:
                 self._failed(job.key.channel, error)
                 continue
             self._store.put(job.key, values)
-            self._know(job.key.channel, Channel(values, job.maker), job.key.frames)
+            self._know(job.key.channel, Channel(values, job.maker), job.items)
 
     def _pictures(self, jobs: Sequence[_Job]) -> Iterator[tuple[int, Frame]]:
         if not jobs:

@@ -9,7 +9,6 @@ nothing half-written, and a reader sees a whole entry or none.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
@@ -23,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from .._walls import drafts
 from .._walls.errors import bad_value
 
 HOME = "WMB_FAST_HOME"
@@ -99,6 +99,8 @@ class Store:
             (self.folder / "evidence").mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder / "evidence"):
                 pass
+            for shelf in (self.folder / "evidence").iterdir():
+                drafts.sweep(shelf)
         except OSError as error:
             raise bad_value("Store", "folder", "be a folder that can be written", _why(self.folder, error)) from error
 
@@ -135,7 +137,7 @@ class Store:
         path = self.path(key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write_whole(path, _encoded(key, values))
+            drafts.write(path, _encoded(key, values))
         except OSError as error:
             raise bad_value("Store", "folder", "be a folder that can be written", _why(path.parent, error)) from error
 
@@ -183,17 +185,3 @@ def _decoded(content: bytes, key: Key) -> dict[str, Any]:
         raise _DamagedError("its checksum does not fit")
     plain = {name: tuple(value) if isinstance(value, list) else value for name, value in entry["plain"].items()}
     return {**plain, **arrays}
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
-        raise

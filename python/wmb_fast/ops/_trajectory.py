@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._walls.arrays import FLOATS, MASKS, Array, ArrayLike, Call, take
+from .._walls.arrays import FLOATS, MASKS, Array, ArrayLike, Call, narrowed, take
 from .._walls.checks import lengths_of, same_shape, shape_text
 from .._walls.errors import ArgumentError, bad_type, bad_value
 from .._walls.records import DEGENERATE, MISSING, STATUS, Record, code, status_of
@@ -149,11 +149,11 @@ class Batch:
 
     def floats(self, values: Array) -> Any:
         """The same in the dtype of the trajectories."""
-        return self.per_item(values if values.dtype is self.dtype else values.astype(self.dtype))
+        return self.per_item(values if values.dtype is self.dtype else narrowed(values, self.dtype))
 
     def per_pose(self, flat: Array, tail: tuple[int, ...] = ()) -> Any:
         """Numbers a pose, in the caller's form and dtype."""
-        rows = flat.astype(self.dtype, copy=False).reshape(self.room, *tail)
+        rows = narrowed(flat, self.dtype).reshape(self.room, *tail)
         if self.is_list:
             return [self.call.give(rows[b : b + s]) for b, s in zip(self.begins(), self.sizes(), strict=True)]
         return self.call.give(rows.reshape(*self.shape, self.each, *tail))
@@ -175,7 +175,7 @@ def batch_of(
     call, taken = take(op, {**pair, "mask": mask, "weights": weights}, dtypes=_DTYPES, optional=("mask", "weights"))
     first, second = pair
     names = (first, second)
-    if list in map(type, taken.values()):
+    if any(type(value) is list for value in taken.values()):
         return _joined(op, call, names, taken, tails, lengths)
     estimate = taken[first]
     tail = _tail_of(op, first, estimate, tails)
@@ -249,15 +249,19 @@ def _joined(
 def sim3_of(batch: Batch, fits: Array) -> Sim3:
     """The record of rows of fits."""
     if not batch.shape and batch.call.kind == "numpy":
-        # A caller's loop over single items: the same fields, without a detour over arrays.
-        row = fits[0] if batch.dtype is fits.dtype else fits[0].astype(batch.dtype)
-        why: Any = np.uint8(row[15])
-        rotation = row[:9].reshape(3, 3)
-        return Sim3(STATUS[why], why, rotation, row[9:12], row[12], row[13], np.int64(row[14]))
+        return sim3_of_row(fits[0], batch.dtype)
     status, codes = batch.status(fits[:, 15].astype(np.uint8))
     rotation, translation = fits[:, :9].reshape(-1, 3, 3), fits[:, 9:12]
     numbers = batch.floats(rotation), batch.floats(translation), batch.floats(fits[:, 12]), batch.floats(fits[:, 13])
     return Sim3(status, codes, *numbers, batch.per_item(fits[:, 14].astype(np.int64)))
+
+
+def sim3_of_row(row: Array, dtype: np.dtype[Any]) -> Sim3:
+    """The record of a single fit of NumPy arrays: for a caller's loop, without a detour over arrays."""
+    if dtype is not row.dtype:
+        row = narrowed(row, dtype)
+    why: Any = np.uint8(row[15])
+    return Sim3(STATUS[why], why, row[:9].reshape(3, 3), row[9:12], row[12], row[13], np.int64(row[14]))
 
 
 def alignment_of(batch: Batch, sim3: Sim3, poses: Any = None) -> Alignment:
@@ -269,6 +273,8 @@ def stats_of(
     batch: Batch, statistics: Array, errors: Any, alignment: Alignment, deviation: Array, otherwise: str
 ) -> ErrorStats:
     """The record of rows of statistics; ``otherwise`` is why there is no error where the alignment does not say it."""
+    if not batch.shape and batch.call.kind == "numpy":
+        return _stats_of_row(batch.dtype, statistics[0], errors, alignment, deviation[0], otherwise)
     counts = statistics[:, 7].astype(np.int64)
     none = (counts == 0).reshape(batch.shape)
     codes = alignment._codes
@@ -280,6 +286,23 @@ def stats_of(
     n, off = batch.per_item(counts), batch.floats(deviation)
     given = batch.call.give(status)
     return ErrorStats(given, codes, rmse, mean, median, std, least, largest, sse, errors, n, alignment, off)
+
+
+def _stats_of_row(
+    dtype: np.dtype[Any], row: Array, errors: Any, alignment: Alignment, deviation: Any, otherwise: str
+) -> ErrorStats:
+    """The record of a single row, as :func:`sim3_of_row`."""
+    count = np.int64(row[7])
+    codes: Any = alignment._codes
+    status: Any = _ALIGNED[codes]
+    if count == 0:
+        status = np.uint8(MISSING)
+        if codes == code("ok"):
+            codes = np.uint8(code(otherwise))
+    if dtype is not row.dtype:
+        row, deviation = row.astype(dtype), dtype.type(deviation)
+    rmse, mean, median, std, least, largest, sse = row[:7]
+    return ErrorStats(status, codes, rmse, mean, median, std, least, largest, sse, errors, count, alignment, deviation)
 
 
 def refuse(batch: Batch, refused: Sequence[int]) -> None:
@@ -300,6 +323,7 @@ def refuse(batch: Batch, refused: Sequence[int]) -> None:
 def not_a_rotation(op: str, name: str, matrix: Array, where: str) -> ArgumentError:
     """The refusal of a matrix that is not nearly a rotation."""
     m = matrix.astype(np.float64)
-    off = np.abs(m.T @ m - np.eye(3)).max()
-    got = f"a matrix that is not a rotation (det={np.linalg.det(m):.4g}, max |R'R - I|={off:.3g}) at {where}"
+    with np.errstate(over="ignore", invalid="ignore"):
+        off, det = np.abs(m.T @ m - np.eye(3)).max(), np.linalg.det(m)
+    got = f"a matrix that is not a rotation (det={det:.4g}, max |R'R - I|={off:.3g}) at {where}"
     return bad_value(op, name, f"hold rotations to within max |R'R - I| = {REFUSED}", got)

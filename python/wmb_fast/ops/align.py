@@ -28,6 +28,7 @@ from ._trajectory import (
     batch_of,
     refuse,
     sim3_of,
+    sim3_of_row,
     stats_of,
 )
 
@@ -102,6 +103,14 @@ def umeyama(
         >>> round(float(fit.scale), 12), fit.translation.round(12).tolist(), int(fit.rank)
         (2.0, [5.0, 6.0, 7.0], 3)
     """
+    plain = weights is mask is lengths is None and backend == "auto"
+    if plain and type(source) is type(target) is np.ndarray and source.ndim == 2:
+        row = np.empty(FIT_ROW)
+        try:
+            core.umeyama_of_one(source, target, with_scale, row)
+            return sim3_of_row(row, source.dtype)
+        except TypeError:
+            pass  # not one item that the core can read as it is: the long way takes it, or says what is wrong
     batch = batch_of("umeyama", {"source": source, "target": target}, _POINTS_ALONE, mask, lengths, weights)
     with_scale = flag("umeyama", "with_scale", with_scale)
     fits = np.empty((batch.n, FIT_ROW))

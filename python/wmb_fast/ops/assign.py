@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -146,10 +147,10 @@ def _solve(op: str, cost: Any, null_cost: float | None, maximize: bool, ties: st
         return _given(call, [call.give(part) for part in parts], total.astype(flat.dtype), codes)
     (item,) = items
     batch, (n_rows, n_cols) = item.shape[:-2], item.shape[-2:]
-    n_items = int(np.prod(batch))
-    rows, cols = np.full(n_items, n_rows, dtype=np.int64), np.full(n_items, n_cols, dtype=np.int64)
+    n_items = math.prod(batch)
+    rows, cols = (np.array([size] * n_items, dtype=np.int64) for size in (n_rows, n_cols))
     columns, total, codes = run(item.reshape(-1), rows, cols, null, maximize, ties)
-    total, codes = total.astype(item.dtype).reshape(batch), codes.reshape(batch)
+    total, codes = total.astype(item.dtype, copy=False).reshape(batch), codes.reshape(batch)
     return _given(call, call.give(columns.reshape(*batch, n_rows)), total, codes)
 
 
@@ -163,7 +164,7 @@ _Found = tuple[Array, Array, Array]
 def _on_core(cost: Array, rows: Array, cols: Array, null: float | None, maximize: bool, ties: str) -> _Found:
     columns, total = np.empty(int(rows.sum()), dtype=np.int64), np.empty(len(rows))
     codes = np.empty(len(rows), dtype=np.uint8)
-    cost_start, row_start = (np.cumsum(sizes) - sizes for sizes in (rows * cols, rows))
+    cost_start, row_start = ((sizes.cumsum() - sizes) for sizes in (rows * cols, rows))
     is_opis, null_cost = ties == "opis", 0.0 if null is None else null
     options = maximize, is_opis, null is not None, null_cost
     core.assign(cost, rows, cols, cost_start, row_start, *options, columns, total, codes)

@@ -70,13 +70,15 @@ def associate(
         stamps, index = _ordered(name, taken[name], sort)
         rows.append(stamps)
         at.append(index)
-    a, b = rows[0], rows[1] + shift
+    a, b = rows[0], rows[1] + shift if shift else rows[1]
     _same_clock(a, b, limit)
     if pick("associate", backend, call.device) == "reference":
-        pairs = readable.associate(a, b, max_difference=limit, one_to_one=one_to_one)
+        room = pairs = readable.associate(a, b, max_difference=limit, one_to_one=one_to_one)
     else:
         room = np.empty((min(len(a), len(b)) if one_to_one else len(a), 2), dtype=np.int64)
         pairs = room[: core.associate(a, b, limit, one_to_one, room.reshape(-1))]
+    if at[0] is at[1] is None:
+        return call.give(pairs if 2 * len(pairs) >= len(room) else pairs.copy())
     columns = [pairs[:, k] if index is None else index[pairs[:, k]] for k, index in enumerate(at)]
     return call.give(np.stack(columns, axis=1))
 

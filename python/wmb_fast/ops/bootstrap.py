@@ -125,6 +125,8 @@ def bootstrap_ci(
         low, high, estimate, codes = _on_core(data, levels, stratum, positions, n, level, seed)
     present = (~np.isnan(data)).sum(axis=-1)
     missing = _missing(data, present, nan_policy == "propagate")
+    beyond = ~np.isfinite([low, high, estimate]).all(axis=0) & (present > 1)  # sums that left float64
+    missing[beyond & (missing == code("ok"))] = code("value_not_finite")
     one = (present == 1) & (missing == code("ok")) & (positions is None)
     low, high = (np.where(one | (missing != code("ok")), np.nan, bound) for bound in (low, high))
     estimate = np.where(missing != code("ok"), np.nan, estimate)

@@ -66,6 +66,11 @@ def cosine_pairs(
         >>> wmb.cosine_pairs(rows, np.array([1, 0], dtype=np.float32))
         array([nan, 1. , 0.6], dtype=float32)
     """
+    if backend == "auto" and type(a) is type(b) is np.ndarray and a.ndim == 1 == b.ndim:
+        try:
+            return a.dtype.type(core.cosine_of_one(a, b))
+        except TypeError:
+            pass  # not two vectors that the core can read as they are: the long way takes them, or says what is wrong
     call, views = take("cosine_pairs", {"a": a, "b": b}, dtypes=SMALL_FLOATS)
     return give_each(
         call, _each_pair("cosine_pairs", views["a"], views["b"], pick("cosine_pairs", backend, call.device))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._walls.arrays import Array, ArrayLike, Call, take
+from .._walls.arrays import Array, ArrayLike, Call, narrowed, take
 from .._walls.checks import shape_text, trailing
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
@@ -130,7 +130,8 @@ def parallax_split(
         ArgumentTypeError: Something that is not a float array.
 
     Numerics:
-        Centred sums in float64, in order; percentiles by NumPy's linear rule. Rounded once, to the dtype of ``u``.
+        Centred sums in float64 over eight fixed lanes, in order; percentiles by NumPy's linear rule. Rounded once, to
+        the dtype of ``u``.
 
     Source:
         WorldMark (arXiv 2604.21686), equation 1.
@@ -162,13 +163,17 @@ def parallax_split(
         core.parallax_split(
             samples.a, samples.b, start, count, slope.ravel(), intercept.ravel(), spread.ravel(), codes.ravel()
         )
-        translation, rotation = np.abs(slope) * spread, np.abs(intercept)
-    fields = _given(call, samples.a.dtype, translation, rotation, slope, intercept)
+        with np.errstate(over="ignore", invalid="ignore"):
+            translation, rotation = np.abs(slope) * spread, np.abs(intercept)
+    lost = (codes == code("ok")) & ~np.isfinite([translation, rotation, slope]).all(axis=0)
+    codes[lost] = code("value_not_finite")  # the numbers were, and their squares left float64
+    results = (np.where(lost, np.nan, result) for result in (translation, rotation, slope, intercept))
+    fields = _given(call, samples.a.dtype, *results)
     return Parallax(status_of(call, codes), codes, *fields)
 
 
 def _given(call: Call, dtype: np.dtype[Any], *results: Array) -> list[Any]:
-    return [call.give(np.asarray(result, dtype=dtype)) for result in results]
+    return [call.give(narrowed(result, dtype)) for result in results]
 
 
 declare("flow_channels", "cpu", "reference")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._walls.arrays import Array, ArrayLike, take
+from .._walls.arrays import Array, ArrayLike, narrowed, take
 from .._walls.checks import flag, integer, one_of, real, same_shape, trailing
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_type, bad_value
@@ -250,7 +250,7 @@ class _Rows:
             stats_of(
                 batch,
                 self.statistics[k],
-                self.give(self.errors[k].astype(batch.dtype, copy=False)),
+                self.give(narrowed(self.errors[k], batch.dtype)),
                 alignment,
                 self.deviation,
                 why,

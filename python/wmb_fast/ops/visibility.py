@@ -5,18 +5,23 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .._walls.arrays import ArrayLike, take
+from .._walls.arrays import Array, ArrayLike, take
 from .._walls.cameras import batch_of, cameras, image, spread, stacked, transforms
-from .._walls.checks import real, same_shape, trailing
+from .._walls.checks import flag, lengths_of, real, same_shape, shape_text, trailing
 from .._walls.dispatch import declare, pick
+from .._walls.errors import bad_value
 from .._walls.ext import core
 from .._walls.lazy import reference
 
 declare("visibility", "cpu", "reference")
+declare("sampled_visibility", "cpu", "reference")
 
 
 class Visibility(enum.IntEnum):
@@ -105,11 +110,10 @@ def visibility(
     if trust is not None:
         same_shape(op, "confidence", trust, "depth", maps)
     camera, to = cameras(op, "intrinsics", views["intrinsics"]), transforms(op, "T_cam_world", views["T_cam_world"])
-    limits = {
-        "min_inside": min_inside, "min_area": min_area, "occlusion": occlusion, "min_visible": min_visible,
-        "min_occluded": min_occluded, "min_coverage": min_coverage, "min_confidence": min_confidence,
-    }  # fmt: skip
-    limits = {name: real(op, name, value) for name, value in limits.items()}
+    limits = _limits(
+        op, min_inside=min_inside, min_area=min_area, occlusion=occlusion, min_visible=min_visible,
+        min_occluded=min_occluded, min_coverage=min_coverage, min_confidence=min_confidence,
+    )  # fmt: skip
     batch = batch_of(
         op, points=p.shape[:-3], depth=maps.shape[:-2], intrinsics=camera.shape[:-1], T_cam_world=to.shape[:-1]
     )
@@ -123,3 +127,134 @@ def visibility(
         spread(to, batch), np.array(list(limits.values())), state.reshape(-1),
     )  # fmt: skip
     return call.give(state)
+
+
+def _limits(op: str, **given: float) -> dict[str, float]:
+    """The thresholds, in the order in which the core takes them."""
+    return {name: real(op, name, value) for name, value in given.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class SampledVisibility:
+    """What :func:`sampled_visibility` returns; all of the batch's shape.
+
+    Attributes:
+        state: uint8, a :class:`Visibility`.
+        inside, occluded, visible: Fractions of all points; NaN where a point is not finite or there is none.
+        known: Fraction of the points inside that have a depth; NaN where none is inside.
+        area: Of the convex hull of the points inside, in square pixels; NaN where it was not asked for.
+    """
+
+    state: Any
+    inside: Any
+    known: Any
+    occluded: Any
+    visible: Any
+    area: Any
+
+
+def sampled_visibility(
+    pixels: ArrayLike,
+    depth: ArrayLike,
+    seen_depth: ArrayLike,
+    size: tuple[float, float] | npt.ArrayLike,
+    *,
+    confidence: ArrayLike | None = None,
+    lengths: npt.ArrayLike | None = None,
+    min_inside: float = 0.3,
+    min_area: float = 16,
+    occlusion: float = 0.95,
+    min_visible: float = 0.3,
+    min_occluded: float = 0.7,
+    min_coverage: float = 0.7,
+    min_confidence: float = 0.65,
+    with_area: bool = False,
+    backend: str = "auto",
+) -> SampledVisibility:
+    """:func:`visibility` of points whose pixels, and whose depth there, are known already.
+
+    The tests and their order are those of :func:`visibility`; what it reads from cameras and maps is given here.
+
+    Args:
+        pixels: (..., Q, 2), float32 or float64: where the points of each instance fall.
+        depth: (..., Q): their depth in the view's camera.
+        seen_depth: (..., Q): the view's depth there; 0, negative, NaN and infinite is none.
+        size: (2,) or (..., 2): width and height of the view.
+        confidence: (..., Q): what is below ``min_confidence``, or NaN, is not known.
+        lengths: (...) integers: only so many points of an instance count; by default all.
+        min_inside: Fraction in [0, 1].
+        min_area: In square pixels.
+        occlusion: A point is hidden by what is nearer than this part of its depth.
+        min_visible: Fraction in [0, 1].
+        min_occluded: Fraction in [0, 1].
+        min_coverage: Fraction in [0, 1].
+        min_confidence: In the unit of ``confidence``.
+        with_area: Also answer with the hull's area, which the state seldom needs, and which takes most of the time.
+        backend: ``auto``, ``cpu`` or ``reference``.
+
+    Returns:
+        A :class:`SampledVisibility`.
+
+    Raises:
+        ArgumentError: Shapes that do not go together.
+        ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
+
+    Numerics:
+        In float64, in the order of the formulas: the same bits for any threads.
+
+    Source:
+        OPIS (arXiv 2609.35052), observability; thresholds of its public evaluator.
+
+    Example:
+        >>> import numpy as np
+        >>> import wmb_fast as wmb
+        >>> pixels = np.array([[10.0, 10.0], [20.0, 10.0], [20.0, 20.0], [10.0, 20.0]])
+        >>> near, far = np.full(4, 2.0), np.full(4, 5.0)
+        >>> found = wmb.sampled_visibility(pixels, far, near, (64, 48), with_area=True)
+        >>> wmb.Visibility(found.state).name, float(found.occluded), float(found.area)
+        ('OCCLUDED', 1.0, 100.0)
+    """
+    op = "sampled_visibility"
+    given = {"pixels": pixels, "depth": depth, "seen_depth": seen_depth, "confidence": confidence}
+    call, views = take(op, given, optional=("confidence",), lists=False)
+    trailing(op, "pixels", views["pixels"], ("Q", 2))
+    batch, n_points = views["pixels"].shape[:-2], views["pixels"].shape[-2]
+    for name in ("depth", "seen_depth", *(() if confidence is None else ("confidence",))):
+        if views[name].shape != (*batch, n_points):
+            raise bad_value(op, name, f"have shape {(*batch, n_points)}", shape_text(views[name]))
+    limits = _limits(
+        op, min_inside=min_inside, min_area=min_area, occlusion=occlusion, min_visible=min_visible,
+        min_occluded=min_occluded, min_coverage=min_coverage, min_confidence=min_confidence,
+    )  # fmt: skip
+    n_items = math.prod(batch)
+    counts = np.full(n_items, n_points) if lengths is None else lengths_of(op, lengths, batch, n_points)
+    with_area, sizes = flag(op, "with_area", with_area), _sizes(op, size, batch)
+    if pick(op, backend, call.device) == "reference":
+        found = reference.sampled_visibility(
+            views["pixels"], views["depth"], views["seen_depth"], sizes.reshape(*batch, 2),
+            confidence=views["confidence"], lengths=counts.reshape(batch), with_area=with_area, **limits,
+        )._asdict()  # fmt: skip
+    else:
+        flat = {k: None if v is None else v.reshape(n_items, *v.shape[len(batch) :]) for k, v in views.items()}
+        found = _sampled_on_core(flat, sizes, counts, limits, with_area)
+    return SampledVisibility(**{name: call.give(value.reshape(batch)) for name, value in found.items()})
+
+
+def _sizes(op: str, size: Any, batch: tuple[int, ...]) -> Array:
+    sizes = np.asarray(size, dtype=np.float64)
+    if sizes.ndim == 0 or sizes.shape[-1] != 2 or sizes.shape[:-1] not in ((), batch):
+        raise bad_value(op, "size", f"be width and height, or have shape {(*batch, 2)}", shape_text(sizes))
+    return np.ascontiguousarray(np.broadcast_to(sizes, (*batch, 2))).reshape(math.prod(batch), 2)
+
+
+def _sampled_on_core(
+    flat: Mapping[str, Any], sizes: Array, counts: Array, limits: Mapping[str, float], with_area: bool
+) -> dict[str, Array]:
+    n = len(sizes)
+    found = {name: np.empty(n) for name in ("inside", "known", "occluded", "visible", "area")}
+    state = np.empty(n, np.uint8)
+    core.sampled_visibility(
+        flat["pixels"], flat["depth"], flat["seen_depth"], flat["confidence"], counts.astype(np.int64, copy=False),
+        sizes, np.array(list(limits.values())), with_area, state, *found.values(),
+    )  # fmt: skip
+    return {"state": state, **found}

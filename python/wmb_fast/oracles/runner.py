@@ -74,23 +74,19 @@ Adapter = Callable[[Case], Outcome]
 
 def adapters() -> dict[str, Adapter]:
     """Vector file id (``group/name``) to the function that runs one of its cases."""
-    from . import evo, libs, libs_stats, opis, worldmark
+    from . import evo, images, libs, libs_stats, opis, opis_contract, r2m, worldmark
 
-    return {**evo.ADAPTERS, **libs.ADAPTERS, **libs_stats.ADAPTERS, **opis.ADAPTERS, **worldmark.ADAPTERS}
+    modules = (evo, images, libs, libs_stats, opis, opis_contract, r2m, worldmark)
+    return {file: adapter for module in modules for file, adapter in module.ADAPTERS.items()}
 
 
 # Groups whose protocol or op this version does not have: reported as skipped, by name.
 NOT_BUILT = {
-    "A_worldmark/A5_global_C3": "WorldMark's Global memory is not built yet",
-    "B_r2m": "wmb_fast.protocols.r2m is not built yet",
-    "C_opis": "wmb_fast.protocols.opis is not built yet",
     "E_memobench": "wmb_fast.protocols.kin is not built yet",
     "E_mind": "wmb_fast.protocols.kin is not built yet",
     "E_wbench": "wmb_fast.protocols.kin is not built yet",
     "E_worldscore": "wmb_fast.protocols.kin is not built yet",
     "E_wrbench": "wmb_fast.protocols.kin is not built yet",
-    "F_libs/F1_ssim_variants": "wmb_fast.ssim is not built yet",
-    "F_libs/F2_psnr_guards": "wmb_fast.psnr is not built yet",
 }
 
 
@@ -105,7 +101,7 @@ def run(folder: Path) -> Iterator[dict[str, Any]]:
     known = adapters()
     for path in paths:
         try:
-            document = json.loads(path.read_text())
+            document = json.loads(path.read_text(encoding="utf-8-sig"))
             if document.get("schema") != SCHEMA:
                 raise ValueError(f"schema must be {SCHEMA}, got {document.get('schema')!r}")
             file, cases = document["id"], document["cases"]

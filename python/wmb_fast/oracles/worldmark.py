@@ -131,7 +131,7 @@ def signals(case: Case) -> Outcome:
     got["parallax"], got["n"] = {}, {}
     for j, chosen in frames.items():
         rows = [at[frame] for frame in chosen]
-        inverse, along = worldmark.parallax_samples(inputs["flow_u"][rows], inputs["depth"][rows])
+        inverse, along = worldmark.parallax_samples(inputs["flow_u"][rows], inputs["depth"][rows], compat=True)
         split = worldmark.split_segment((inverse, along), compat=True)
         got["n"][str(j)], got[f"iv_{j}"], got[f"uu_{j}"] = len(inverse), inverse, along
         got["parallax"][str(j)] = {
@@ -341,6 +341,34 @@ def _compare_revisit(outcome: Outcome, case: Case) -> None:
             outcome.close(name, got.get(name), expected[name], abs_=tolerance["pmean"]["abs"])
 
 
+def geometry(case: Case) -> Outcome:
+    """A5: which frames Global reconstructs, and its residual of given depth and cameras."""
+    inputs, outcome = case.inputs, Outcome()
+    if "extr" not in inputs:
+        outcome.got = {"frame_indices": worldmark.global_frames(inputs["n_frames"], inputs["fps"])}
+        outcome.same("frame_indices", outcome.got["frame_indices"], (case.expected or {}).get("frame_indices", []))
+        return outcome
+    arrays = inputs["depth"], inputs["extr"], inputs["intr"], inputs["conf"]
+    found = worldmark.global_memory(*arrays, compat=True)
+    if found.value is None:
+        outcome.got = {"na": found.reason}
+    else:
+        detail = found.detail
+        names = {"global_median_e": "residual", "global_mean_e": "mean_residual", "covis_ratio": "covisible_fraction"}
+        outcome.got = {theirs: detail[ours] for theirs, ours in names.items()}
+        # Their file has a score of its own, with a scale of 1, which their report ignores.
+        outcome.got["global_score"] = round(worldmark.global_score(detail["residual"], 1.0), 3)
+    for name, value in case.expected.items():
+        if name not in ("model", "stem"):
+            _compare(outcome, name, outcome.got.get(name), value, case.tolerance.get(name, {}).get("abs", 0.0))
+    if case.recommended is not None:
+        default = worldmark.global_memory(*arrays)
+        all_gone = "no valid depth" in case.recommended
+        said = "depth" in default.reason if all_gone else default.value is not None
+        outcome.expect(said, f"default: {case.recommended}, got {default}")
+    return outcome
+
+
 def report(case: Case) -> Outcome:
     """A6: the table of the records that the earlier stages store."""
     outcome = Outcome()
@@ -387,5 +415,6 @@ ADAPTERS: dict[str, Adapter] = {
     "A_worldmark/A2_signals": signals,
     "A_worldmark/A3_local_C1": local,
     "A_worldmark/A4_revisit_C2": revisit,
+    "A_worldmark/A5_global_C3": geometry,
     "A_worldmark/A6_report": report,
 }

@@ -37,10 +37,11 @@ class Channel:
 
 @dataclass(frozen=True)
 class Need:
-    """A channel a protocol needs; ``frames=None`` means of the whole rollout, else of these frames (sorted)."""
+    """A channel a protocol needs: of the whole rollout, of these frames, or of these pairs of frames (sorted)."""
 
     channel: str
     frames: tuple[int, ...] | None = None
+    pairs: tuple[tuple[int, int], ...] | None = None
 
 
 @dataclass(frozen=True)

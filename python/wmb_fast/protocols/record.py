@@ -99,7 +99,8 @@ class Term:
 class Column:
     """A leaderboard column: the means of its terms over a model's records, put together by ``combine``.
 
-    Means are over records (all segments pooled); a term without any record is NaN. Intervals resample rollouts.
+    Means are over records (all segments pooled), or, where there are ``levels``, means of means over groups of them; a
+    term without any record is NaN. Intervals resample rollouts; those of ``levels`` within the finest group.
 
     Attributes:
         name: The column's heading.
@@ -108,6 +109,10 @@ class Column:
         higher_is_better: Which end is the best.
         about: Whether a record, with a value or without, belongs to the column: coverage and the reasons for what is
             missing come from these. ``None`` means the records that a term picks, which leaves no reasons to tell.
+        digits: Decimals that a reader is shown.
+        levels: The groups that a record belongs to, finest first, for example subcategory and domain; every rollout has
+            one record. Such a column has one term, and a ``combine`` that rises with its mean.
+        compat: Of which boards it is a column: those of compat records, or of default ones; ``None``: of both.
     """
 
     name: str
@@ -115,12 +120,30 @@ class Column:
     combine: Callable[[Sequence[float]], float]
     higher_is_better: bool = True
     about: Callable[[Score], bool] | None = None
+    digits: int = 2
+    levels: Callable[[Score], tuple[str, ...]] | None = None
+    compat: bool | None = None
 
     def value(self, records: Iterable[Score]) -> float:
         """The column's value over records (of one model); NaN where a term has none."""
         pool = tuple(records)
         means = []
         for term in self.terms:
-            added = [value for value in map(term.pick, pool) if value is not None]
-            means.append(math.fsum(added) / len(added) if added else math.nan)
+            picked = [(self.path(score), value) for score in pool if (value := term.pick(score)) is not None]
+            means.append(_mean_of_means(picked) if picked else math.nan)
         return self.combine(means)
+
+    def path(self, score: Score) -> tuple[str, ...]:
+        """The groups that a record belongs to, coarsest first."""
+        return self.levels(score)[::-1] if self.levels else ()
+
+
+def _mean_of_means(picked: Sequence[tuple[tuple[str, ...], float]]) -> float:
+    """The mean over the coarsest groups of the means over theirs, and so on."""
+    if not picked[0][0]:
+        return math.fsum(value for _, value in picked) / len(picked)
+    groups: dict[str, list[tuple[tuple[str, ...], float]]] = {}
+    for path, value in picked:
+        groups.setdefault(path[0], []).append((path[1:], value))
+    means = [_mean_of_means(group) for _, group in sorted(groups.items())]
+    return math.fsum(means) / len(means)

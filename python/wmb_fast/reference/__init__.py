@@ -5,7 +5,8 @@ from .align import Alignment, ErrorStats, Sim3, align_trajectory, ape, associate
 from .assign import assign, assignment
 from .cosine import cosine_matrix, cosine_pairs, verify_identity
 from .flow import flow_channels, parallax_split
-from .mask import mask_iou
+from .image import mse, psnr, ssim
+from .mask import box_medians, mask_iou
 from .match import mutual_matches, nearest, patch_best_match
 from .path import interpolate_positions, path_length
 from .reproject import project, reproject_depth, splat_depth, unproject
@@ -13,7 +14,7 @@ from .reproject_pairs import depth_agreement, reprojection_error
 from .rpe import PoseErrors, deviation, rotation_angle_deg, rpe
 from .stats import bootstrap_ci, fisher_mean, pairwise_agreement, pearson, spearman
 from .topk import topk
-from .visibility import visibility
+from .visibility import sampled_visibility, visibility
 
 __all__ = [
     "Alignment",
@@ -27,6 +28,7 @@ __all__ = [
     "associate",
     "ate",
     "bootstrap_ci",
+    "box_medians",
     "cosine_matrix",
     "cosine_pairs",
     "depth_agreement",
@@ -35,6 +37,7 @@ __all__ = [
     "flow_channels",
     "interpolate_positions",
     "mask_iou",
+    "mse",
     "mutual_matches",
     "nearest",
     "pairwise_agreement",
@@ -43,12 +46,15 @@ __all__ = [
     "path_length",
     "pearson",
     "project",
+    "psnr",
     "reproject_depth",
     "reprojection_error",
     "rotation_angle_deg",
     "rpe",
+    "sampled_visibility",
     "spearman",
     "splat_depth",
+    "ssim",
     "topk",
     "umeyama",
     "unproject",

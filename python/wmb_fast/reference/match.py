@@ -21,15 +21,18 @@ def _distances(a: Array, b: Array, metric: str) -> Array:
     x, y = (directions(a), directions(b)) if metric == "cosine" else (np.float64(a), np.float64(b))
     x = np.where(np.isfinite(x).all(axis=1, keepdims=True), x, np.nan)
     y = np.where(np.isfinite(y).all(axis=1, keepdims=True), y, np.nan)
-    return np.asarray(np.sqrt(np.sum((x[:, None] - y[None]) ** 2, axis=2)))
+    difference = x[:, None] - y[None]
+    largest = np.abs(difference).max(axis=2, keepdims=True, initial=0.0)  # squares of shares of it stay within float64
+    share = difference / np.where(largest > 0, largest, 1.0)
+    return np.asarray(largest[..., 0] * np.sqrt(np.sum(share**2, axis=2)))
 
 
 def _lowest(values: Array, axis: int) -> Array:
     """The index of the smallest, ties to the lowest index; -1 where there is none."""
     if values.shape[axis] == 0:
         return np.full(values.shape[1 - axis], -1)
-    safe = np.where(np.isnan(values), np.inf, values)
-    return np.where(np.isinf(safe.min(axis=axis)), -1, safe.argmin(axis=axis))
+    unusable = np.isnan(values)
+    return np.where(unusable.all(axis=axis), -1, np.where(unusable, np.inf, values).argmin(axis=axis))
 
 
 def _scores(distances: Array, metric: str) -> Array:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .align import Array, Bools, ErrorStats, Sim3, align_trajectory, nan_where_not_finite, statistics, usable
 
 Pairs = npt.NDArray[np.int64]
-AS_IS, REFUSED = 1e-5, 0.1
+AS_IS, REFUSED, LAST_ROW = 1e-5, 0.1, 1e-6
 
 
 class PoseErrors(NamedTuple):
@@ -57,13 +57,19 @@ def clean_rotations(r: Array) -> Array:
     off = deviation(filled)
     refused = (np.linalg.det(filled) < 0) | (off > REFUSED)
     if refused.any():
-        raise ValueError(f"not a rotation at index {np.argwhere(refused)[0]}")
+        at = np.argwhere(refused)[0].tolist()
+        raise ValueError(f"matrices must be rotations, got one that is not a rotation at {at}")
     filled[off > AS_IS] = polar(filled[off > AS_IS])
     return np.where(good[..., None, None], filled, r)
 
 
 def clean_poses(poses: Array) -> Array:
     """Poses with clean rotations."""
+    last = poses[:, 3]
+    wrong = np.isfinite(last).all(axis=-1) & (np.abs(last - [0, 0, 0, 1]).max(axis=-1) > LAST_ROW)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ValueError(f"poses must have the last row 0 0 0 1, got {last[at].tolist()} at [{at}]")
     out = poses.copy()
     out[:, :3, :3] = clean_rotations(poses[:, :3, :3])
     return out

@@ -85,6 +85,8 @@ def _correlate(
         if x.size < 2 or (x == x[0]).all() or (y == y[0]).all():
             continue
         x, y = transform(x), transform(y)
+        # A power of two, which rounds nothing, keeps squares within float64 whatever the unit.
+        x, y = (np.ldexp(v, -int(np.frexp(np.abs(v).max())[1])) for v in (x, y))
         x, y = x - x.mean(), y - y.mean()
         r = float(np.clip((x * y).sum() / np.sqrt((x * x).sum() * (y * y).sum()), -1, 1))
         if x.size == 2:

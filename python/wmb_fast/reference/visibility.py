@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +69,69 @@ def visibility(
         elif hidden.sum() / n >= min_occluded:
             state[item] = OCCLUDED
     return state
+
+
+class SampledVisibility(NamedTuple):
+    """All of the batch's shape; see :func:`wmb_fast.sampled_visibility`."""
+
+    state: Array
+    inside: Array
+    known: Array
+    occluded: Array
+    visible: Array
+    area: Array
+
+
+def sampled_visibility(
+    pixels: Array,
+    depth: Array,
+    seen_depth: Array,
+    size: npt.ArrayLike,
+    *,
+    confidence: Array | None = None,
+    lengths: npt.ArrayLike | None = None,
+    with_area: bool = False,
+    min_inside: float = 0.3,
+    min_area: float = 16,
+    occlusion: float = 0.95,
+    min_visible: float = 0.3,
+    min_occluded: float = 0.7,
+    min_coverage: float = 0.7,
+    min_confidence: float = 0.65,
+) -> SampledVisibility:
+    """The same for instances whose points are projected already: pixels (..., Q, 2), depths (..., Q), size (..., 2)."""
+    batch, most = pixels.shape[:-2], pixels.shape[-2]
+    sizes = np.broadcast_to(np.asarray(size, dtype=np.float64), (*batch, 2))
+    counts = np.broadcast_to(most if lengths is None else np.asarray(lengths), batch)
+    found = SampledVisibility(np.full(batch, UNKNOWN, dtype=np.uint8), *(np.full(batch, np.nan) for _ in range(5)))
+    for i in np.ndindex(batch):
+        n = int(counts[i])
+        at, z, seen = (x[i][:n].astype(np.float64) for x in (pixels, depth, seen_depth))
+        if n == 0 or not (np.isfinite(at).all() and np.isfinite(z).all()):
+            continue
+        inside = (at >= 0).all(axis=-1) & (at < sizes[i]).all(axis=-1) & (z > 0)
+        trusted = np.ones(n, dtype=bool) if confidence is None else confidence[i][:n] >= min_confidence
+        with np.errstate(invalid="ignore"):
+            known = inside & is_depth(seen) & trusted
+            hidden = known & (seen < occlusion * z)
+        found.inside[i], found.occluded[i] = inside.sum() / n, hidden.sum() / n
+        found.visible[i] = (known.sum() - hidden.sum()) / n
+        found.known[i] = known.sum() / inside.sum() if inside.any() else np.nan
+        area = _hull_area(at[inside])
+        found.area[i] = area if with_area else np.nan
+        if n < FEWEST_POINTS:
+            continue
+        if not inside.any() or found.inside[i] < min_inside:
+            found.state[i] = OUTSIDE
+        elif area < min_area:
+            found.state[i] = TOO_SMALL
+        elif found.known[i] < min_coverage:
+            found.state[i] = UNKNOWN
+        elif found.visible[i] >= min_visible:
+            found.state[i] = VISIBLE
+        elif found.occluded[i] >= min_occluded:
+            found.state[i] = OCCLUDED
+    return found
 
 
 def _hull_area(points: Array) -> float:

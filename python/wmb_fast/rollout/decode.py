@@ -12,10 +12,11 @@ import hashlib
 import heapq
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +56,7 @@ class Ledger:
     damaged_packets: int = 0
     damaged_frames: int = 0
     dropped: int = 0
+    gaps: list[tuple[str, str]] = field(default_factory=list)
 
 
 def refused(path: Path, requirement: str, got: str) -> FileFormatError:
@@ -245,6 +247,7 @@ class FolderSource:
 
     def pictures(self, ledger: Ledger) -> Iterator[Picture]:
         size = None
+        ledger.gaps = gaps([file.name for file in self.files])
         for file in self.files:
             frames = list(FileSource(file).pictures(Ledger()))
             if len(frames) != 1:
@@ -256,6 +259,24 @@ class FolderSource:
                 raise refused(file, "have the size of the frames before it", what)
             ledger.stamps.append(None)
             yield Picture(None, partial(np.asarray, image))
+
+
+def gaps(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Neighbours between whose numbers others are missing: those further apart than the least step of all.
+
+    Numbers are the last ones in the names, before the ending; names that differ otherwise too are not counted out.
+
+    Example:
+        >>> gaps(["f0001.png", "f0002.png", "f0005.png", "f0006.png"]), gaps(["a.png", "c.png"])
+        ([('f0002.png', 'f0005.png')], [])
+    """
+    found = [re.fullmatch(r"(.*?)(\d+)(\D*)", name) for name in names]
+    parts = [(match[1], match[3].lower(), int(match[2])) for match in found if match]
+    if len(parts) < len(names) or len({part[:2] for part in parts}) != 1:
+        return []
+    steps = [after[2] - before[2] for before, after in pairwise(parts)]
+    least = min((step for step in steps if step > 0), default=0)
+    return [(names[i], names[i + 1]) for i, step in enumerate(steps) if step > least]
 
 
 def natural(path: Path) -> tuple[list[tuple[int, int, str]], str]:

@@ -9,15 +9,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
-from .._walls.errors import FileFormatError, bad_value
+from .._walls.errors import bad_value
+from .caches import cache_from_filename
 from .decode import IMAGES
 from .manifest import TABLE, WHO, Entry, is_manifest, read_manifest, table_beside
+from .opis_files import is_case_folder
 from .plan import Plan
 from .planfile import plan_of
 from .plans import PATTERNS, plan_from_filename
+from .r2m_files import read_tasks
 
 VIDEOS = (".mp4", ".webm", ".gif", ".mkv", ".mov", ".avi", ".m4v")
-_MANIFESTS = (".json", ".yaml", ".yml", ".csv")
+POSES = (".commanded.json", ".commanded.npz")  # after the video's stem: the poses it was commanded to follow
+TASKS = ".conf"  # R2M-Bench's tasks
+_MANIFESTS = (".json", ".yaml", ".yml", ".csv", TASKS)
 
 
 @dataclass(frozen=True)
@@ -27,12 +32,13 @@ class Rollout:
     Attributes:
         id: Unique in a run, path-like: the path below the folder that was given, that folder's name in front, without
             the ending; or what a manifest says.
-        video_path: A video file or a folder of frames.
+        video_path: A video file, a folder of frames, or a flow cache.
         model: Whose rollout it is; ``None`` where nothing says so.
         case: The benchmark's case; ``None`` where nothing says so.
         plan: What was commanded; ``None`` where nothing says so.
         fps: The rate that a table states; ``None`` where the file's own time stamps are all there is.
         plan_source: How the plan is known, for the record: ``file name``, ``given``, ``manifest m.csv``, ….
+        poses: The file of commanded poses that a manifest names, or that lies beside the video.
     """
 
     id: str
@@ -42,6 +48,7 @@ class Rollout:
     plan: Plan | None
     fps: float | None = None
     plan_source: str | None = None
+    poses: Path | None = None
 
 
 def find_rollouts(
@@ -49,10 +56,13 @@ def find_rollouts(
 ) -> list[Rollout]:
     """Finds the rollouts below some paths.
 
-    A path is a video file, a folder of videos (searched through and through), a folder of png or jpg frames, or a
-    manifest (:mod:`.manifest`). What a video was told to do comes, in this order, from ``plan``, from a manifest (the
-    path itself, or a file named ``manifest`` in a folder on the way), from a table ``annotations.json`` beside it, or
-    from its name (WorldMark's and WorldMemBench's layouts).
+    A path is a video file, a folder of videos (searched through and through), a folder of png or jpg frames, a manifest
+    (:mod:`.manifest`), a configuration with R2M-Bench's tasks (``*.conf``), or a flow cache of WorldMark's evaluator
+    (``<model>__<image>_<action>.npz``), also in folders. What a video was told to do comes, in this order, from
+    ``plan``, from a manifest (the path itself, or a file named ``manifest`` in a folder on the way), from a table
+    ``annotations.json`` beside it, or from its name (WorldMark's and WorldMemBench's layouts). Poses that it was
+    commanded to follow come from a manifest or task, or from ``<stem>.commanded.json`` or ``.npz`` beside it; they can
+    stand in for a plan. A video in an OPIS case folder (:mod:`.opis_files`) needs none; the folder names its case.
 
     Args:
         paths: One or more.
@@ -64,7 +74,8 @@ def find_rollouts(
     Raises:
         ArgumentError: No path, one that does not exist, a folder without videos, videos of which not one has a plan,
             two rollouts with one id, an unknown plan.
-        FileFormatError: A manifest, table or plan file with something wrong in it.
+        FileFormatError: A manifest, table or plan file with something wrong in it. A video that one lists and that is
+            not there is a rollout like the others, and fails when it is opened.
 
     Example:
         >>> import tempfile
@@ -75,16 +86,17 @@ def find_rollouts(
         >>> found.id, found.model, found.case, found.plan.name
         ('lyra-2/016_014', 'lyra-2', '016_014', 'worldmark/14')
     """
-    given = [Path(p) for p in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
-    if not given:
-        raise bad_value(WHO, "paths", "name at least one video, folder or manifest", "none")
+    texts = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not texts or not all(map(os.fspath, texts)):  # an empty name would be the current folder
+        raise bad_value(WHO, "paths", "name at least one video, folder or manifest", repr("") if texts else "none")
+    given = [Path(p) for p in texts]
     override = plan_of(plan) if isinstance(plan, str) else plan
     found: dict[Path, Rollout] = {}
     for path in given:
         for rollout in _below(path):
             found.setdefault(_whole(rollout.video_path), rollout)
-    rollouts = [_overridden(rollout, override) for rollout in found.values()]
-    if all(rollout.plan is None for rollout in rollouts):
+    rollouts = [_with_poses(_overridden(rollout, override)) for rollout in found.values()]
+    if all(r.plan is None and r.poses is None and not is_case_folder(r.video_path.parent) for r in rollouts):
         raise _nothing_fits(rollouts)
     _check_ids(rollouts)
     return sorted(rollouts, key=lambda rollout: rollout.id)
@@ -110,12 +122,14 @@ def _below(path: Path) -> list[Rollout]:
             raise bad_value(WHO, "paths", "hold videos or folders of frames", f"none below {path}")
         return rollouts
     if path.suffix.lower() in _MANIFESTS:
-        entries = read_manifest(path)
+        entries = read_tasks(path) if path.suffix.lower() == TASKS else read_manifest(path)
         if not entries:
             raise bad_value(WHO, "paths", "list rollouts", f"an empty manifest {path}")
-        return [_from_entry(entry, _whole(path).parent.parent, path) for entry in entries]
+        return [_from_entry(entry, _whole(path).parent.parent) for entry in entries]
+    if cache_from_filename(path) is not None:
+        return [_from_cache(path, _whole(path).parent.parent)]
     above, rows = _whole(path).parent.parent, table_beside([path])
-    return [_from_entry(rows[path], above, path) if path in rows else _from_file(path, above)]
+    return [_from_entry(rows[path], above) if path in rows else _from_file(path, above)]
 
 
 def _in_folder(root: Path) -> Iterator[Rollout]:
@@ -131,10 +145,11 @@ def _in_folder(root: Path) -> Iterator[Rollout]:
         videos = [path for path in seen if path.suffix.lower() in VIDEOS]
         rows = table_beside(videos)
         for told_by in (path for path in seen if path.stem == "manifest" and is_manifest(path)):
-            yield from (_from_entry(entry, above, told_by) for entry in read_manifest(told_by))
+            yield from (_from_entry(entry, above) for entry in read_manifest(told_by))
+        yield from (_from_cache(path, above) for path in seen if cache_from_filename(path) is not None)
         for path in videos:
-            yield _from_entry(rows[path], above, path) if path in rows else _from_file(path, above)
-        if not videos and any(path.suffix.lower() in IMAGES for path in seen):
+            yield _from_entry(rows[path], above) if path in rows else _from_file(path, above)
+        if not videos and not is_case_folder(folder) and any(path.suffix.lower() in IMAGES for path in seen):
             yield _from_file(folder, above.parent if folder == root else above)
 
 
@@ -151,11 +166,21 @@ def _leads_on(root: Path, folder: Path) -> bool:
     return target not in above and not Path(target).is_relative_to(os.path.realpath(root))
 
 
+def _from_cache(path: Path, above: Path) -> Rollout:
+    named = cache_from_filename(path)
+    assert named is not None
+    identity = Path(_legible(str(_whole(path)))).relative_to(_legible(str(above))).with_suffix("").as_posix()
+    return Rollout(identity, path, named.model, named.case, named.plan, None, "file name")
+
+
 def _from_file(path: Path, above: Path) -> Rollout:
     whole = Path(_legible(str(_whole(path))))
     named = plan_from_filename(whole)
     below = whole.relative_to(_legible(str(above)))
     identity = below if path.is_dir() else below.with_suffix("")
+    if named is None and is_case_folder(path.parent):
+        model = identity.parts[1] if len(identity.parts) > 4 else None  # <root>/<model>/<subcategory>/<case>/<video>
+        return Rollout(identity.as_posix(), path, model, whole.parent.name, None)
     if named is None:
         return Rollout(identity.as_posix(), path, _folder_as_model(identity), whole.stem, None)
     return Rollout(identity.as_posix(), path, named.model, named.case, named.plan, None, "file name")
@@ -166,23 +191,32 @@ def _folder_as_model(identity: Path) -> str | None:
     return identity.parts[1] if len(identity.parts) > 2 else None
 
 
-def _from_entry(entry: Entry, above: Path, told_by: Path) -> Rollout:
-    if not os.path.exists(entry.video):
-        raise FileFormatError(f"{WHO}: video must exist, got {entry.video}: {told_by}")
+def _from_entry(entry: Entry, above: Path) -> Rollout:
+    """A row's rollout. That its video is not there is found when it is opened: the others are none the worse for it."""
     video, above = Path(_legible(str(_whole(entry.video)))), Path(_legible(str(above)))
     below = video.relative_to(above) if video.is_relative_to(above) else Path(video.name)
     identity = entry.identity or (below if entry.video.is_dir() else below.with_suffix("")).as_posix()
     plan, source = entry.plan, entry.source
-    named = plan_from_filename(video) if plan is None else None
-    if named is not None:
+    named = plan_from_filename(video)
+    if named is not None and plan is None:
         plan, source = named.plan, "file name"
     model = entry.model or (named.model if named else _folder_as_model(below))
     case = entry.case or (named.case if named else video.stem)
-    return Rollout(identity, entry.video, model, case, plan, entry.fps, source if plan else None)
+    return Rollout(identity, entry.video, model, case, plan, entry.fps, source if plan else None, entry.poses)
 
 
 def _overridden(rollout: Rollout, plan: Plan | None) -> Rollout:
     return rollout if plan is None else replace(rollout, plan=plan, plan_source="given")
+
+
+def _with_poses(rollout: Rollout) -> Rollout:
+    """With the commanded poses that lie beside the video, unless a manifest names others."""
+    if rollout.poses is not None:
+        return rollout
+    video = rollout.video_path
+    stem = video.name if video.is_dir() else video.stem
+    beside = (video.parent / f"{stem}{ending}" for ending in POSES)
+    return replace(rollout, poses=next((path for path in beside if path.is_file()), None))
 
 
 def _nothing_fits(rollouts: Sequence[Rollout]) -> Exception:

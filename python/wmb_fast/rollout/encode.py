@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._walls import drafts
 from .._walls.checks import real, shape_text
 from .._walls.errors import ArgumentError, bad_type, bad_value
 from .._walls.ext import optional
@@ -44,6 +44,7 @@ def write_video(path: str | os.PathLike[str], frames: Iterable[npt.NDArray[np.ui
         MissingExtraError: PyAV is not installed.
 
     Example:
+        >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_video(Path(folder) / "clip.mp4", [np.zeros((32, 32, 3), np.uint8)] * 3, fps=16)
         'libx264'
@@ -55,15 +56,9 @@ def write_video(path: str | os.PathLike[str], frames: Iterable[npt.NDArray[np.ui
         raise bad_value("write_video", "path", "end in .mp4, .mov or .mkv", repr(target.name))
     if not target.parent.is_dir():
         raise bad_value("write_video", "path", "lie in a folder that exists", str(target.parent))
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}.", suffix=".part")
-    os.close(handle)
-    try:
-        encoder = _encode(av, name, _FORMATS[target.suffix.lower()], frames, rate)
-        Path(name).chmod(0o644)
-        Path(name).replace(target)
-    finally:
-        Path(name).unlink(missing_ok=True)
-    return encoder
+    drafts.sweep(target.parent)
+    with drafts.drafted(target) as draft:
+        return _encode(av, str(draft), _FORMATS[target.suffix.lower()], frames, rate)
 
 
 def _encode(av: Any, name: str, form: str, frames: Iterable[npt.NDArray[np.uint8]], rate: Fraction) -> str:

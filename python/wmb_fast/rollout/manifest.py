@@ -8,7 +8,8 @@ A manifest is a CSV table with a header, or JSON or YAML: a list of rows, or a m
 
 Only ``video`` is required: a video file or a folder of frames, relative to the manifest. ``id`` names the rollout
 otherwise than by its path; ``plan`` is a name or a plan file; ``boundaries`` are the first frames of its steps (and the
-end of the last one); ``fps`` is the rate of a folder of frames.
+end of the last one); ``fps`` is the rate of a folder of frames; ``poses`` is a file of commanded poses (R2M-Bench's
+pose JSON, or an npz with ``cam_to_world``).
 
 A table of others is a JSON mapping of file stems to rows like ``{"model": "Yume 1.5", "action_id": 6, "fps": 16.0,
 "segment_boundaries_frame": [290], "frames": 580}``; keys that are not known are theirs and are left alone.
@@ -28,7 +29,7 @@ from .plans import named_plan
 from .tables import ENDINGS, Row, load, load_csv, only, text_of, whole_numbers, wrong
 
 WHO = "find_rollouts"
-COLUMNS = ("id", "video", "model", "case", "plan", "boundaries", "fps")
+COLUMNS = ("id", "video", "model", "case", "plan", "boundaries", "fps", "poses")
 TABLE = "annotations.json"
 
 
@@ -43,6 +44,7 @@ class Entry:
     fps: float | None
     identity: str | None
     source: str
+    poses: Path | None = None
 
 
 def read_manifest(path: Path) -> list[Entry]:
@@ -82,7 +84,9 @@ def _entry(path: Path, at: str, raw: object) -> Entry:
     if "video" not in row:
         raise wrong(WHO, path, at, "have a video", "none")
     texts = {
-        key: text_of(WHO, path, f"{at}, {key}", row[key]) for key in ("id", "video", "model", "case") if key in row
+        key: text_of(WHO, path, f"{at}, {key}", row[key])
+        for key in ("id", "video", "model", "case", "poses")
+        if key in row
     }
     plan = None
     try:
@@ -103,6 +107,7 @@ def _entry(path: Path, at: str, raw: object) -> Entry:
         fps=_rate(path, f"{at}, fps", row.get("fps")),
         identity=texts.get("id"),
         source=f"manifest {path.name}",
+        poses=path.parent / texts["poses"] if "poses" in texts else None,
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
+from .._walls.checks import real
 from .._walls.errors import bad_value
 
 
@@ -72,10 +73,12 @@ class Plan:
         phases: May be empty (WorldMark has none); names are unique.
         boundaries: The first frame of each step and, where it is known, the end of the last: as the rollout really
             had them (then shares do not count). ``None`` where they follow from the shares.
+        degrees_per_frame: How far the camera is told to turn, or look, from a frame to the next; ``None``: not said.
+        distance_per_frame: How far it is told to walk, in any unit; ``None``: not said.
 
     Raises:
         ArgumentError: No step, a share that is not above 0, a phase that is empty, beyond the steps or named twice,
-            boundaries that are too few, too many or do not increase.
+            boundaries that are too few, too many or do not increase, a rate that is not above 0.
 
     Example:
         >>> plan = Plan("there and back", (Step(Action.FORWARD), Step(Action.BACK)))
@@ -89,6 +92,8 @@ class Plan:
     steps: tuple[Step, ...]
     phases: tuple[Phase, ...] = ()
     boundaries: tuple[int, ...] | None = None
+    degrees_per_frame: float | None = None
+    distance_per_frame: float | None = None
 
     def __post_init__(self) -> None:
         if not self.steps:
@@ -105,6 +110,9 @@ class Plan:
                 raise bad_value("Plan", f"phase {phase.name}", f"cover some of the {len(self.steps)} steps", got)
         if self.boundaries is not None:
             _check_boundaries(self.boundaries, len(self.steps))
+        for name in ("degrees_per_frame", "distance_per_frame"):
+            if getattr(self, name) is not None:
+                real("Plan", name, getattr(self, name), above=0)
 
     @property
     def actions(self) -> tuple[Action, ...]:

@@ -11,6 +11,8 @@
       D1: [1, 2]
       R1: [2, 3]
     boundaries: [0, 40, 120, 180] # optional: the first frame of each step (and the end of the last)
+    degrees_per_frame: 0.5        # optional: how far the camera is told to turn between two frames
+    distance_per_frame: 0.02      # optional: how far it is told to walk, in any unit
 
 Instead of ``steps``: ``keys: WSW`` (WorldMark's keys, held equally long) or ``like: lrlr`` (a named plan, whose phases
 come with it). Actions: forward back strafe_left strafe_right turn_left turn_right look_up look_down hold.
@@ -30,7 +32,8 @@ from .plan import Action, Phase, Plan, Step
 from .plans import named_plan, plan_of_keys
 from .tables import load, only, text_of, whole_numbers, wrong
 
-_KEYS = ("name", "steps", "keys", "like", "phases", "boundaries")
+_RATES = ("degrees_per_frame", "distance_per_frame")
+_KEYS = ("name", "steps", "keys", "like", "phases", "boundaries", *_RATES)
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
@@ -75,7 +78,8 @@ def _plan(file: Path, name: str, data: dict[str, Any]) -> Plan:
         steps = _steps(file, data["steps"])
     if "phases" in data:
         phases = _phases(file, data["phases"])
-    plan = Plan(name, steps, phases)
+    turn, walk = (_rate(file, key, data[key]) if key in data else None for key in _RATES)
+    plan = Plan(name, steps, phases, degrees_per_frame=turn, distance_per_frame=walk)
     if "boundaries" not in data:
         return plan
     return plan.realised(whole_numbers("read_plan", file, "boundaries", data["boundaries"]))
@@ -106,6 +110,12 @@ def _share(file: Path, at: str, value: object) -> Fraction:
     except (ValueError, ZeroDivisionError):
         pass
     raise wrong("read_plan", file, at, "be a number or a fraction like 3/2", repr(value))
+
+
+def _rate(file: Path, at: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise wrong("read_plan", file, at, "be a number", repr(value))
+    return float(value)
 
 
 def _phases(file: Path, value: object) -> tuple[Phase, ...]:
@@ -145,6 +155,7 @@ def write_plan(path: str | os.PathLike[str], plan: Plan) -> None:
         data["phases"] = {phase.name: [phase.first, phase.stop] for phase in plan.phases}
     if plan.boundaries is not None:
         data["boundaries"] = list(plan.boundaries)
+    data |= {key: getattr(plan, key) for key in _RATES if getattr(plan, key) is not None}
     if file.suffix.lower() == ".json":
         text = json.dumps(data, indent=1) + "\n"
     elif file.suffix.lower() in (".yaml", ".yml"):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .._walls.errors import bad_value
@@ -32,7 +32,7 @@ PATTERNS = (
     "<category>/<model>/<trajectory>/<case>/video.mp4 (WorldMemBench)",
 )
 
-_TRAJECTORY = re.compile(r"(translate_square|lrlrlr|lrlr|lrud|lr_hold)(_sym)?(_\w+dpf)?")
+_TRAJECTORY = re.compile(r"(translate_square|lrlrlr|lrlr|lrud|lr_hold)(?:_sym)?(?:_(\d+(?:p\d+)?)dpf)?")
 
 
 def plan_of_keys(name: str, keys: str) -> Plan:
@@ -137,6 +137,8 @@ class Named:
 def plan_from_filename(path: str | os.PathLike[str]) -> Named | None:
     """Model, case and plan out of a benchmark's own file layout; ``None`` where it is not one.
 
+    WorldMemBench's folders say how fast the camera turns: ``1dpf`` is 1 degree a frame, ``0p5dpf`` half a degree.
+
     Args:
         path: ``<model>/<image>_<action>.mp4``, three digits each, the action from 001 to 015 (WorldMark), or
             ``<category>/<model>/<trajectory>/<case>/video.mp4`` (WorldMemBench). Other folders may stand before.
@@ -148,6 +150,8 @@ def plan_from_filename(path: str | os.PathLike[str]) -> Named | None:
         >>> found = plan_from_filename("data/human/sana/lrlrlr_sym_1dpf/case_007/video.mp4")
         >>> found.model, found.case, found.plan.name
         ('sana', 'human/lrlrlr_sym_1dpf/case_007', 'worldmembench/lrlrlr')
+        >>> found.plan.degrees_per_frame
+        1.0
         >>> plan_from_filename("m1_good.mp4")
     """
     parts = Path(path).parts
@@ -159,5 +163,7 @@ def plan_from_filename(path: str | os.PathLike[str]) -> Named | None:
         category, model, trajectory, case = parts[-5:-1]
         known = _TRAJECTORY.fullmatch(trajectory)
         if known:
-            return Named(model, f"{category}/{trajectory}/{case}", named_plan(known[1]))
+            rate = float(known[2].replace("p", ".")) if known[2] else 0.0
+            plan = replace(named_plan(known[1]), degrees_per_frame=rate or None)
+            return Named(model, f"{category}/{trajectory}/{case}", plan)
     return None

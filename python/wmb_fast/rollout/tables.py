@@ -26,7 +26,7 @@ def load(who: str, path: Path) -> Any:
     if path.suffix.lower() not in ENDINGS:
         raise wrong(who, path, "file name", "end in .json, .yaml or .yml", repr(path.name))
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors put a byte order mark before it
     except (OSError, ValueError) as error:
         raise wrong(who, path, "file", "be readable text", str(error).split(":")[0]) from error
     return _json(who, path, text) if path.suffix.lower() == ".json" else _yaml(who, path, text)

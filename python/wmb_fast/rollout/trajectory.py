@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._walls import drafts
 from .._walls.checks import integer, one_of, shape_text, trailing
 from .._walls.errors import FileFormatError, bad_value
 from .pose_formats import FORMATS, READERS, WHO, Raw
@@ -222,12 +223,7 @@ def write_trajectory(
             raise bad_value(who, "stamps", f"have shape ({len(given)},)", shape_text(times))
         rows = np.column_stack([times, given[:, :3, 3], quaternion_of(given[:, :3, :3])])
     lines = [" ".join(repr(float(number)) for number in row) for row in rows]
-    part = file.with_name(f".{file.name}.part")
-    try:
-        part.write_text("".join(line + "\n" for line in lines), encoding="ascii")
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
+    drafts.write(file, "".join(line + "\n" for line in lines).encode("ascii"))
 
 
 def pixel_intrinsics(trajectory: Trajectory, width: int, height: int) -> npt.NDArray[np.float64]:

@@ -205,6 +205,10 @@ def _findings(ledger: Ledger) -> list[str]:
         notes.append(f"frames that the decoder marks as damaged: {ledger.damaged_frames}")
     if ledger.dropped:
         notes.append(f"frames dropped at the damaged end, because those before them are lost: {ledger.dropped}")
+    if ledger.gaps:
+        (before, after), more = ledger.gaps[0], len(ledger.gaps) - 1
+        also = f", and so {more} times more" if more else ""
+        notes.append(f"the folder has no frames between {before} and {after}{also}: time goes on without them")
     return notes
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of a rollout for numbers that depend on the whole set, and how the set gives them.
+"""What is kept of a rollout beside its records: a few arrays that its protocols ask for.
 
-Some published evaluators take a constant from all rollouts that are scored together. So under ``compat`` a protocol may
-ask for a few arrays of each rollout, and scores those numbers once the set is complete: in a run, and again on a board
-of several run folders.
+Some published evaluators take a constant from all rollouts that are scored together. So under ``compat`` a protocol
+scores those numbers once the set is complete: in a run, and again on a board of several run folders. And a sweep scores
+everything again with other constants.
 """
 
 from __future__ import annotations
@@ -71,6 +71,20 @@ def over_set(scores: Sequence[Score], folders: Sequence[Path]) -> list[Score]:
         if isinstance(scorer, known.SetScorer):
             settled = scorer.local_over_set(settled, arrays)
     return [a if a.reason.startswith(known.REFUSED) else b for a, b in zip(scores, settled, strict=True)]
+
+
+def kept(folders: Sequence[Path], scores: Sequence[Score]) -> dict[str, Arrays]:
+    """Rollout to arrays, of those whose arrays lie in one of the folders.
+
+    Raises:
+        FileFormatError: They are damaged.
+    """
+    found = {}
+    for rollout in dict.fromkeys(score.rollout for score in scores):
+        path = next((p for p in (path_of(folder, rollout) for folder in folders) if p.is_file()), None)
+        if path is not None:
+            found[rollout] = _read(path, rollout)
+    return found
 
 
 def _read(path: Path, rollout: str) -> Arrays:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import board
+from .._walls import drafts
 from .._walls.checks import integer
 from .._walls.errors import bad_value
 from .._walls.ext import get_num_threads
@@ -107,10 +108,10 @@ def score(
     options = task.Options(known.protocols(protocols), compat, require_official)
     jobs = get_num_threads() if jobs is None else integer("score", "jobs", jobs, at_least=1)
     rollouts = _shard(find_rollouts(paths, plan=plan), shard)
-    target = files.writable_folder("out", Path(out))
-    store = Store(files.writable_folder("cache", Path(cache) if cache else default_folder()))
+    target = files.writable_folder("out", out)
+    store = Store(files.writable_folder("cache", default_folder() if cache is None else cache))
     for place in (target, files.writable_folder("out", target / "parts"), target / "curves"):
-        files.sweep(place)
+        drafts.sweep(place)
     done: list[task.Done] = []
     watch(Progress("", "begun", (), 0, len(rollouts)))
 

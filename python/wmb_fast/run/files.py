@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import os
-import socket
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
+from .._walls import drafts
 from .._walls.errors import bad_value
 
 
@@ -18,47 +18,22 @@ def write(path: Path, content: str | bytes) -> None:
     Raises:
         ArgumentError: The disk is full, or the folder can no longer be written.
     """
-    draft = path.with_name(f".{sha256(path.name.encode()).hexdigest()[:32]}.{_owner()}.{os.getpid()}.tmp")
     try:
-        with open(draft, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
+        drafts.write(path, content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise bad_value("score", "out", "be a folder that can be written", f"{path} ({error.strerror})") from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
-def sweep(folder: Path) -> None:
-    """Removes the drafts that processes of this machine left behind when they were killed."""
-    for draft in folder.glob(f".*.{_owner()}.*.tmp"):
-        if not _alive(int(draft.name.split(".")[-2])):
-            draft.unlink(missing_ok=True)
-
-
-def _owner() -> str:
-    return sha256(socket.gethostname().encode()).hexdigest()[:8]
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def writable_folder(what: str, folder: Path) -> Path:
+def writable_folder(what: str, name: str | os.PathLike[str]) -> Path:
     """Makes a folder, and finds out now, not after an hour of work, that it cannot be written.
 
     Raises:
-        ArgumentError: It cannot be made or written.
+        ArgumentError: It cannot be made or written, or its name is empty, which would be the current folder.
     """
-    probe = folder / f".probe.{_owner()}.{os.getpid()}.tmp"
+    if not os.fspath(name):
+        raise bad_value("score", what, "name a folder", repr(""))
+    folder = Path(name)
+    probe = drafts.draft_of(folder / "probe")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe.touch()

@@ -39,12 +39,45 @@ def read_scorecards(folders: Sequence[Path]) -> list[Score]:
 
 def _record(line: bytes, where: str) -> Score:
     try:
-        return Score.from_json(line.decode())
+        return Score.from_json(line.decode("utf-8-sig"))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise FileFormatError(f"board: the scorecard must hold one record a line, got {where}: {error}") from None
 
 
+def scorers(scores: Sequence[Score]) -> tuple[known.Scorer, ...]:
+    """The protocols among the records; all there are where there is no record."""
+    return known.protocols([name for name in known.NAMES if any(s.protocol == name for s in scores)] or known.NAMES)
+
+
+def displayed(scores: Sequence[Score]) -> list[Score]:
+    """The records as boards show them: under the names, and without the models, of their protocols' own boards."""
+    shown = list(scores)
+    for scorer in scorers(scores):
+        if isinstance(scorer, known.Displays):
+            shown = scorer.displayed(shown)
+    return shown
+
+
 def boards(scores: Sequence[Score]) -> tuple[board.Table, ...]:
     """The leaderboards of all protocols among the records."""
-    scorers = known.protocols([name for name in known.NAMES if any(s.protocol == name for s in scores)] or known.NAMES)
-    return board.tables(scores, {scorer.NAME: scorer.COLUMNS for scorer in scorers})
+    return board.tables(displayed(scores), {scorer.NAME: scorer.COLUMNS for scorer in scorers(scores)})
+
+
+def grouped(scores: Sequence[Score], by: str) -> list[tuple[str, Sequence[str], dict[str, board.Table]]]:
+    """For each protocol among the records that knows such groups: its name, their labels, their leaderboards.
+
+    Raises:
+        ArgumentError: No protocol among the records has such groups.
+    """
+    found = []
+    names: set[str] = set()
+    for scorer in scorers(scores):
+        groups = scorer.GROUPS if isinstance(scorer, known.Groups) else {}
+        names.update(groups)
+        if by in groups:
+            labels, label_of = groups[by]
+            own = [s for s in displayed(scores) if s.protocol == scorer.NAME]
+            found.append((scorer.NAME, labels, board.grouped(own, scorer.COLUMNS, labels, label_of)))
+    if not found:
+        raise bad_value("board", "--by", f"be one of {', '.join(sorted(names)) or 'nothing here'}", repr(by))
+    return found

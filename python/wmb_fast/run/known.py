@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from .._walls.errors import bad_value
 from ..protocols.evidence import Evidence, Need
 from ..protocols.record import Column, Score
 
-NAMES = ("worldmark",)
+NAMES = ("worldmark", "r2m", "worldmembench", "opis")
 REFUSED = "proxy: "  # begins the reason of a score that was refused because official estimators were required
 
 
@@ -30,13 +30,27 @@ class Scorer(Protocol):
 
 @runtime_checkable
 class SetScorer(Scorer, Protocol):
-    """A protocol with numbers that, under ``compat``, depend on the whole set."""
+    """A protocol with numbers that, under ``compat``, depend on the whole set, or that are scored again in a sweep."""
 
-    def local_curves(self, evidence: Evidence) -> Mapping[str, npt.NDArray[Any]]: ...
+    def curves(self, evidence: Evidence, *, compat: bool = False) -> Mapping[str, npt.NDArray[Any]]: ...
 
     def local_over_set(
         self, records: Sequence[Score], curves: Mapping[str, Mapping[str, npt.NDArray[Any]]]
     ) -> list[Score]: ...
+
+
+@runtime_checkable
+class Displays(Scorer, Protocol):
+    """A protocol whose published board shows models under other names, or leaves some out."""
+
+    def displayed(self, records: Iterable[Score]) -> list[Score]: ...
+
+
+@runtime_checkable
+class Groups(Scorer, Protocol):
+    """A protocol that reports parts of its benchmark apart: by what, the labels in order, and a rollout's label."""
+
+    GROUPS: Mapping[str, tuple[Sequence[str], Callable[[Sequence[Score]], str | None]]]
 
 
 def protocols(names: Sequence[str]) -> tuple[Scorer, ...]:

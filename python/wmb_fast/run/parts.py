@@ -17,7 +17,7 @@ from typing import Any
 from ..protocols.record import Score
 from .files import safe_name, write
 
-FORMAT = 1
+FORMAT = 2
 Key = Mapping[str, Any]
 
 

@@ -12,12 +12,13 @@ from typing import Any
 
 from .._walls.errors import WmbError
 from ..estimators.registry import BUILTIN
-from ..evidence import external
+from ..evidence import external, objects, published
 from ..evidence.make import gather
 from ..evidence.store import Store
 from ..protocols.evidence import Evidence
 from ..protocols.record import WHOLE_ROLLOUT, Score, Status
 from ..rollout.discover import Rollout
+from ..rollout.model_frames import realised
 from ..rollout.video import open_video
 from . import curves, parts
 from .describe import version
@@ -46,8 +47,7 @@ class Done:
 def do(rollout: Rollout, options: Options, out: Path, store: Store) -> Done:
     """Scores one rollout, or finds what an earlier run made of it. Never raises on account of the rollout."""
     try:
-        video = open_video(rollout.video_path, fps=rollout.fps)
-        key = _key(rollout, options, video.sha256, video.decoder)
+        key = _key(rollout, options, *_identity(rollout))
         part, note = parts.find(out, rollout.id, key)
         if part is not None and _curves_are_whole(out, rollout, part):
             return Done(rollout.id, "kept", part, part.facts["notes"])
@@ -62,6 +62,14 @@ def do(rollout: Rollout, options: Options, out: Path, store: Store) -> Done:
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(where.filename).name}:{where.lineno}"
         return _failed(rollout, options, f"internal_error: {type(error).__name__} in {place}: {error}")
+
+
+def _identity(rollout: Rollout) -> tuple[str, str]:
+    """The hash of the content, and what decodes it."""
+    if published.is_cache(rollout):
+        return published.identity(rollout)
+    video = open_video(rollout.video_path, fps=rollout.fps)
+    return video.sha256, video.decoder
 
 
 def _key(rollout: Rollout, options: Options, sha256: str, decoder: str) -> dict[str, Any]:
@@ -84,7 +92,10 @@ def _key(rollout: Rollout, options: Options, sha256: str, decoder: str) -> dict[
 def _handed_in(rollout: Rollout) -> dict[str, str]:
     """The hashes of the channels that lie beside the video."""
     found = {name: external.find(rollout.video_path, rollout.id, name, None) for name in external.REQUIRED}
-    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items() if path}
+    found["commanded"] = rollout.poses if rollout.poses is not None and rollout.poses.is_file() else None
+    hashes = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items() if path}
+    files = objects.find(rollout.video_path)
+    return hashes | ({objects.CHANNEL: objects.fingerprint(files)} if files else {})
 
 
 def _curves_are_whole(out: Path, rollout: Rollout, part: parts.Part) -> bool:
@@ -104,23 +115,32 @@ def _scored(rollout: Rollout, options: Options, evidence: Evidence, out: Path) -
 
 
 def _facts(rollout: Rollout, options: Options, evidence: Evidence, out: Path) -> dict[str, Any]:
-    """What ``run.json`` says of a rollout; under ``compat`` with the hash of what is kept for the set."""
+    """What ``run.json`` says of a rollout, with the hash of what is kept of it for the set and for a sweep."""
     known, source = evidence.facts, evidence.provenance
     facts: dict[str, Any] = {"frames": known.n_frames, "fps": known.fps, "size": [known.width, known.height]}
-    facts |= {name: source[name] for name in ("video_sha256", "decoder", "notes")} | {"plan": _plan(rollout)}
-    if options.compat:
-        arrays: dict[str, Any] = {}
-        for scorer in options.scorers:
-            if isinstance(scorer, SetScorer):
-                arrays |= scorer.local_curves(evidence)
+    facts |= {name: source[name] for name in ("video_sha256", "decoder", "notes")} | {
+        "plan": _plan(rollout, known.n_frames)
+    }
+    arrays: dict[str, Any] = {}
+    for scorer in options.scorers:
+        if isinstance(scorer, SetScorer):
+            arrays |= scorer.curves(evidence, compat=options.compat)
+    if arrays or options.compat:
         facts["curves"] = curves.keep(out, rollout.id, arrays)
     return facts
 
 
-def _plan(rollout: Rollout) -> dict[str, Any] | None:
+def _plan(rollout: Rollout, n_frames: int) -> dict[str, Any] | None:
     if rollout.plan is None:
         return None
-    return {"name": rollout.plan.name, "source": rollout.plan_source, "actions": list(map(str, rollout.plan.actions))}
+    laid = realised(rollout.plan, rollout.model, n_frames)
+    return {
+        "name": rollout.plan.name,
+        "source": rollout.plan_source,
+        "actions": list(map(str, rollout.plan.actions)),
+        "boundaries": None if laid.plan.boundaries is None else list(laid.plan.boundaries),
+        "laid_by": laid.how,
+    }
 
 
 def _told_apart(score: Score) -> Score:

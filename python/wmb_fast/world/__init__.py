@@ -2,6 +2,7 @@
 """The known-answer world: a room rendered along any plan, with exact depth, pose, flow and identities, and with faults
 to order. For every fault it is known which metrics must fall and which must not move."""
 
+from .evidence import exact_evidence
 from .faults import FAULTS, Event, Fault
 from .path import Pace
 from .render import World, render_world
@@ -23,6 +24,7 @@ __all__ = [
     "World",
     "build",
     "default_scene",
+    "exact_evidence",
     "render_world",
     "save_world",
     "truth_of",

@@ -51,8 +51,8 @@ class Baked:
 @functools.lru_cache(maxsize=4)
 def bake(scene: Scene) -> Baked:
     """Paints a scene; the last few are kept."""
-    w, h, d = scene.size
-    room = np.array((-w / 2, -h, -d / 2, w / 2, 0, d / 2))
+    (w, h, d), (x, z) = scene.size, scene.middle
+    room = np.array((x - w / 2, -h, z - d / 2, x + w / 2, 0, z + d / 2))
     boxes = np.array([(*box.center, *(s / 2 for s in box.size), *cos_sin(box.yaw_deg)) for box in scene.boxes])
     boxes = boxes.reshape(-1, 8)
     faces = [_room_face(scene, face) for face in range(6)]
@@ -104,7 +104,8 @@ def _dimmed(away: Floats, reach: float, most: float) -> Floats:
 
 def _cast_shadow(canvas: Canvas, scene: Scene, box: Box, face: int) -> None:
     """Darkens the floor or ceiling by a box that touches it."""
-    x, y, z = box.center
+    (x, y, z), (middle_x, middle_z) = box.center, scene.middle
+    x, z = x - middle_x, z - middle_z
     foot = -(y + box.size[1] / 2) if face == FLOOR else scene.size[1] + y - box.size[1] / 2
     if foot > 0.05:
         return
@@ -124,7 +125,7 @@ def _cast_shadow(canvas: Canvas, scene: Scene, box: Box, face: int) -> None:
 def _box_face(box: Box, face: int) -> tuple[npt.NDArray[np.uint8], float]:
     right, down = _ACROSS[face]
     canvas = Canvas(box.size[right], box.size[down], BOX_DENSITY, (0, 0, 0))
-    material = Material(box.material.kind, box.material.seed + (face // 2 if box.material.kind != "books" else 0))
+    material = _of_side(box.material, face)
     canvas.rgb[:] = _painted(material, canvas.width_m, canvas.height_m, BOX_DENSITY)
     cosine, sine = cos_sin(box.yaw_deg)
     nx, ny, nz = _NORMALS[face]
@@ -133,6 +134,13 @@ def _box_face(box: Box, face: int) -> tuple[npt.NDArray[np.uint8], float]:
     if down == 1 and box.center[1] + box.size[1] / 2 > -0.05:
         canvas.shade(_dimmed(_f(canvas.height_m) - canvas.y, _FOOT, 0.4))
     return _bytes(canvas.rgb), canvas.width_m * canvas.height_m
+
+
+def _of_side(material: Material, face: int) -> Material:
+    """A box's material on one of its faces: opposite ones are alike, but books stand the same on all."""
+    seed = material.seed + (face // 2 if material.kind != "books" else 0)
+    over = None if material.over is None else _of_side(material.over, face)
+    return Material(material.kind, seed, over=over, blend=material.blend)
 
 
 def _bytes(rgb: Floats) -> npt.NDArray[np.uint8]:

@@ -22,7 +22,7 @@ from .._walls.checks import one_of, real
 from .._walls.errors import ArgumentError, bad_value
 from ..rollout.plan import Plan, Span
 from .path import Drive, Poses, first_return
-from .scene import Scene, default_scene, other_wall
+from .scene import Material, Scene, default_scene, other_wall
 
 Timeline: TypeAlias = tuple[tuple[int, Scene], ...]  # from which frame on, which scene
 
@@ -44,7 +44,8 @@ class Event:
 class Take:
     """What a fault may know of the rollout it spoils.
 
-    ``sees(pose, face)`` tells whether any of a wall would be in the picture.
+    ``sees(pose, face)`` tells whether any of a wall would be in the picture, ``shows(pose, box)`` the same of a box;
+    ``target()`` is the largest box in the first picture.
     """
 
     plan: Plan
@@ -54,6 +55,8 @@ class Take:
     seed: int
     sees: Callable[[npt.NDArray[np.float64], int], bool]
     start_wall: int
+    shows: Callable[[npt.NDArray[np.float64], int], bool]
+    target: Callable[[], int | None]
 
 
 PathFault: TypeAlias = Callable[[Drive, float, Take], tuple[Drive, list[Event]]]
@@ -145,22 +148,85 @@ def hard_cut(timeline: Timeline, share: float, take: Take, poses: Poses) -> tupl
 
 def repainted_wall(timeline: Timeline, blend: float, take: Take, poses: Poses) -> tuple[Timeline, list[Event]]:
     """The wall in front at the start has another face once it has been out of view, else once the way back begins."""
-    frame = next((i for i, pose in enumerate(poses) if not take.sees(pose, take.start_wall)), None)
-    if frame is None:
-        back = first_return(take.plan)
-        if back is None:
-            raise _no_use("repainted_wall", "a departure from the wall at the start, or a way back", take)
-        frame = take.spans[back].start
-    repainted: list[tuple[int, Scene]] = []
-    stops = [first for first, _ in timeline[1:]] + [take.n_frames]
+    frame = _once_unseen("repainted_wall", "the wall", take, poses, lambda pose: take.sees(pose, take.start_wall))
+
+    def repaint(scene: Scene) -> Scene:
+        other = other_wall(scene, take.start_wall, take.seed + _OTHER_PAPER)
+        return scene.repapered(take.start_wall, replace(scene.walls[take.start_wall], over=other, blend=blend))
+
+    changed = _changed_from(timeline, frame, take.n_frames, repaint)
+    return changed, [Event(frame, "repainted_wall", "the wall in front at the start has another face")]
+
+
+def displaced_wall(timeline: Timeline, metres: float, take: Take, poses: Poses) -> tuple[Timeline, list[Event]]:
+    """The wall in front at the start stands further back once it has been out of view."""
+    frame = _once_unseen("displaced_wall", "the wall", take, poses, lambda pose: take.sees(pose, take.start_wall))
+    moved = _changed_from(timeline, frame, take.n_frames, lambda s: s.with_wall_moved(take.start_wall, metres))
+    return moved, [Event(frame, "displaced_wall", f"the wall in front at the start stands {metres:g} m further back")]
+
+
+def squashed_box(timeline: Timeline, share: float, take: Take, poses: Poses) -> tuple[Timeline, list[Event]]:
+    """The largest box in the first picture is lower, its foot in its place, once it has been out of view."""
+    frame, box = _target("squashed_box", take, poses)
+
+    def squash(scene: Scene) -> Scene:
+        old = scene.boxes[box]
+        (wide, tall, deep), (x, y, z) = old.size, old.center
+        size, center = (wide, tall * (1 - share), deep), (x, y + tall * share / 2, z)
+        return scene.with_box(box, replace(old, size=size, center=center))
+
+    squashed = _changed_from(timeline, frame, take.n_frames, squash)
+    return squashed, [Event(frame, "squashed_box", f"{_name(timeline, box)} keeps {1 - share:g} of its height")]
+
+
+def retextured_box(timeline: Timeline, blend: float, take: Take, poses: Poses) -> tuple[Timeline, list[Event]]:
+    """The largest box in the first picture has another surface once it has been out of view."""
+    frame, box = _target("retextured_box", take, poses)
+
+    def retexture(scene: Scene) -> Scene:
+        old = scene.boxes[box]
+        other = Material("check" if old.material.kind != "check" else "carton", old.material.seed + _OTHER_PAPER)
+        return scene.with_box(box, replace(old, material=replace(old.material, over=other, blend=blend)))
+
+    painted = _changed_from(timeline, frame, take.n_frames, retexture)
+    return painted, [Event(frame, "retextured_box", f"{_name(timeline, box)} has another surface")]
+
+
+def _target(fault: str, take: Take, poses: Poses) -> tuple[int, int]:
+    """The frame from which on, and the box that, is changed."""
+    box = take.target()
+    if box is None:
+        raise _no_use(fault, "a box in the first picture", take)
+    return _once_unseen(fault, "the box", take, poses, lambda pose: take.shows(pose, box)), box
+
+
+def _name(timeline: Timeline, box: int) -> str:
+    return f"the {timeline[0][1].boxes[box].name}"
+
+
+def _once_unseen(
+    fault: str, what: str, take: Take, poses: Poses, seen: Callable[[npt.NDArray[np.float64]], bool]
+) -> int:
+    """The first frame without what was in view at the start; if there is none, the one where the way back begins."""
+    frame = next((i for i, pose in enumerate(poses) if not seen(pose)), None)
+    if frame is not None:
+        return frame
+    back = first_return(take.plan)
+    if back is None:
+        raise _no_use(fault, f"a departure from {what} at the start, or a way back", take)
+    return take.spans[back].start
+
+
+def _changed_from(timeline: Timeline, frame: int, n_frames: int, change: Callable[[Scene], Scene]) -> Timeline:
+    """The timeline with a change to every scene from one frame on."""
+    changed: list[tuple[int, Scene]] = []
+    stops = [first for first, _ in timeline[1:]] + [n_frames]
     for (first, scene), stop in zip(timeline, stops, strict=True):
         if first < frame:
-            repainted.append((first, scene))
+            changed.append((first, scene))
         if stop > frame:
-            other = other_wall(scene, take.start_wall, take.seed + _OTHER_PAPER)
-            wall = replace(scene.walls[take.start_wall], over=other, blend=blend)
-            repainted.append((max(first, frame), scene.repapered(take.start_wall, wall)))
-    return tuple(repainted), [Event(frame, "repainted_wall", "the wall in front at the start has another face")]
+            changed.append((max(first, frame), change(scene)))
+    return tuple(changed)
 
 
 def _no_use(fault: str, requirement: str, take: Take) -> ArgumentError:
@@ -170,6 +236,10 @@ def _no_use(fault: str, requirement: str, take: Take) -> ArgumentError:
 _DIRECTION, _PURITY = "worldmark.direction_accuracy", "worldmark.direction_purity"
 _LATENCY, _STABILITY = "worldmark.response_latency", "worldmark.motion_stability"
 _LOCAL, _REVISIT = "worldmark.local_memory", "worldmark.revisit_memory"
+_APPEARANCE, _GEOMETRY = "worldmembench.object_appearance", "worldmembench.object_geometry"
+_VISIBLE, _DEPTH = "worldmembench.environment_visible", "worldmembench.environment_depth"
+_RECONSTRUCTION = "worldmembench.environment_reconstruction"
+_ACTIONS = (_DIRECTION, _PURITY, _LATENCY, _STABILITY)
 FAULTS: Mapping[str, Fault] = {
     fault.name: fault
     for fault in (
@@ -183,7 +253,13 @@ FAULTS: Mapping[str, Fault] = {
         Fault("hard_cut", "scene", "share of the video before the cut", 0.4, 0, 1,
               (_LOCAL,), (_LATENCY,), hard_cut),
         Fault("repainted_wall", "scene", "weight of the new face over the old one", 1, 0, 1,
-              (_REVISIT,), (_DIRECTION, _PURITY, _LATENCY, _STABILITY), repainted_wall),
+              (_REVISIT, _VISIBLE), (*_ACTIONS, _DEPTH, _RECONSTRUCTION, _GEOMETRY), repainted_wall),
+        Fault("displaced_wall", "scene", "metres that it stands further back", 2, 0, 10,
+              (_DEPTH, _RECONSTRUCTION), (*_ACTIONS, _GEOMETRY), displaced_wall),
+        Fault("squashed_box", "scene", "share of the height that is lost", 0.5, 0, 0.9,
+              (_GEOMETRY,), _ACTIONS, squashed_box),
+        Fault("retextured_box", "scene", "weight of the new surface over the old one", 1, 0, 1,
+              (_APPEARANCE,), (*_ACTIONS, _GEOMETRY, _DEPTH, _RECONSTRUCTION, _VISIBLE), retextured_box),
     )
 }  # fmt: skip
 

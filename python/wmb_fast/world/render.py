@@ -153,7 +153,9 @@ def render_world(
     scene = default_scene(seed)
     start = poses_along(np.zeros((0, 4), dtype=np.int64), Units(0, 0, 0))[0]
     sees = functools.partial(_sees, scene, (width, height))
-    take = Take(plan, spans, n_frames, fps, seed, sees, truth.wall_ahead(start))
+    shows = functools.partial(_shows, scene, (width, height))
+    target = functools.partial(truth.largest_box, scene, start, (width, height))
+    take = Take(plan, spans, n_frames, fps, seed, sees, truth.wall_ahead(start), shows, target)
 
     commanded = command(plan, spans, n_frames, pace, fps)
     drive, events = _spoil_path(commanded, ordered, take)
@@ -171,6 +173,10 @@ def _speeds(units: Units, pace: Pace, fps: float) -> dict[str, float]:
 
 def _sees(scene: Scene, size: tuple[int, int], pose: npt.NDArray[Any], wall: int) -> bool:
     return truth.wall_in_view(scene, pose, wall, size)
+
+
+def _shows(scene: Scene, size: tuple[int, int], pose: npt.NDArray[Any], box: int) -> bool:
+    return truth.box_in_view(scene, pose, box, size)
 
 
 def _spoil_path(drive: Drive, faults: Mapping[str, float], take: Take) -> tuple[Drive, tuple[Event, ...]]:

@@ -63,12 +63,26 @@ class Scene:
         boxes: Box b has identity ``6 + b`` in identity maps; the walls are 0 to 5.
         walkable: The camera may stand where x and z are at most these from the middle: nothing as high as its eyes
             is there.
+        middle: x and z of the room's middle.
     """
 
     size: tuple[float, float, float]
     walls: tuple[Material, ...]
     boxes: tuple[Box, ...]
     walkable: tuple[float, float]
+    middle: tuple[float, float] = (0.0, 0.0)
+
+    def with_box(self, index: int, box: Box) -> Scene:
+        """The scene with another box in the place of one."""
+        return replace(self, boxes=(*self.boxes[:index], box, *self.boxes[index + 1 :]))
+
+    def with_wall_moved(self, wall: int, outwards: float) -> Scene:
+        """The scene with one of its four walls further out, by metres; the opposite one stays."""
+        (wide, tall, deep), (x, z) = self.size, self.middle
+        half = outwards / 2 if wall in (RIGHT, FRONT) else -outwards / 2
+        if wall in (LEFT, RIGHT):
+            return replace(self, size=(wide + outwards, tall, deep), middle=(x + half, z))
+        return replace(self, size=(wide, tall, deep + outwards), middle=(x, z + half))
 
     def repapered(self, wall: int, material: Material) -> Scene:
         """The scene with another material on one wall."""

@@ -14,6 +14,7 @@ from .scene import Scene
 
 Pose = npt.NDArray[np.float64]
 TAN_HALF_VIEW = 0.7002075382097097  # of 35 degrees: a picture is 70 degrees wide
+FIRST_BOX = 6  # identities below are the room's faces
 _SURFACE = 1e-6  # a point is seen when nothing stands before this share of the way to it
 
 
@@ -109,7 +110,7 @@ def flow_between(
 
 def same_shape(a: Scene, b: Scene) -> bool:
     """Whether two scenes differ in nothing but what they are papered with."""
-    shapes = [(s.size, [(box.name, box.center, box.size, box.yaw_deg) for box in s.boxes]) for s in (a, b)]
+    shapes = [(s.size, s.middle, [(box.name, box.center, box.size, box.yaw_deg) for box in s.boxes]) for s in (a, b)]
     return shapes[0] == shapes[1]
 
 
@@ -120,9 +121,28 @@ def wall_in_view(scene: Scene, pose: Pose, wall: int, size: tuple[int, int]) -> 
     return bool((identities == wall).any())
 
 
+def box_in_view(scene: Scene, pose: Pose, box: int, size: tuple[int, int]) -> bool:
+    """Whether any of a box would be in the picture, if nothing stood before it."""
+    x, y = np.meshgrid(np.linspace(-0.5, size[0] - 0.5, 65), np.linspace(-0.5, size[1] - 0.5, 41))
+    _, identities = trace(_emptied(scene, box), pose[:3, 3], _rays(pose, intrinsics_for(size), x, y))
+    return bool((identities == FIRST_BOX).any())
+
+
+def largest_box(scene: Scene, pose: Pose, size: tuple[int, int]) -> int | None:
+    """The box that takes up most of the picture, beams across the room left aside; ``None`` where none is seen."""
+    _, identities = measure(scene, pose, intrinsics_for(size), size)
+    areas = {
+        box: int((identities == FIRST_BOX + box).sum())
+        for box, what in enumerate(scene.boxes)
+        if what.size[0] < scene.size[0]
+    }
+    best = max(areas, key=areas.__getitem__, default=None)
+    return best if best is not None and areas[best] else None
+
+
 @functools.lru_cache(maxsize=4)
-def _emptied(scene: Scene) -> Scene:
-    return replace(scene, boxes=())
+def _emptied(scene: Scene, but: int | None = None) -> Scene:
+    return replace(scene, boxes=() if but is None else scene.boxes[but : but + 1])
 
 
 def wall_ahead(pose: Pose) -> int:

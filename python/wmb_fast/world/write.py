@@ -12,13 +12,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .._walls import drafts
 from .._walls.errors import bad_value
 from ..rollout.encode import write_video
 from ..rollout.plan import Plan
@@ -58,15 +58,15 @@ def build(
         MissingExtraError: PyAV or PyYAML is not installed.
 
     Example:
+        >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as out:
         ...     folder = build("LR", {"stall": 0.4}, Path(out) / "stalled", seconds=4, size=(64, 48))
         ...     sorted(path.name for path in folder.iterdir())
         ['manifest.json', 'plan.yaml', 'poses.npz', 'truth.json', 'video.mp4']
     """
     plan = plan_of(plan) if isinstance(plan, str) else plan
-    return save_world(
-        render_world(plan, faults=faults, seed=seed, fps=fps, seconds_per_step=seconds, size=size), out_dir
-    )
+    world = render_world(plan, faults=faults, seed=seed, fps=fps, seconds_per_step=seconds, size=size)
+    return save_world(world, out_dir)
 
 
 def save_world(world: World, folder: str | os.PathLike[str], *, depth: bool = False) -> Path:
@@ -85,6 +85,7 @@ def save_world(world: World, folder: str | os.PathLike[str], *, depth: bool = Fa
         MissingExtraError: PyAV or PyYAML is not installed.
 
     Example:
+        >>> import tempfile
         >>> from wmb_fast.rollout.plans import named_plan
         >>> world = render_world(named_plan("W"), seconds_per_step=1, size=(64, 48))
         >>> with tempfile.TemporaryDirectory() as out:
@@ -92,15 +93,18 @@ def save_world(world: World, folder: str | os.PathLike[str], *, depth: bool = Fa
         ...     json.loads((folder / "truth.json").read_text())["frames"]
         17
     """
+    if not os.fspath(folder):
+        raise bad_value("save_world", "folder", "have a name", repr(""))
     target = Path(os.path.abspath(folder))
     if target.exists() and not (target / _MARK).is_file() and not _is_empty(target):
         raise bad_value("save_world", "folder", "be new, empty or an older world", str(folder))
     part = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".part"))
+        drafts.sweep(target.parent)
+        part = drafts.draft_of(target)
+        part.mkdir()
         _write(world, part, depth)
-        part.chmod(0o755)
         _put(part, target)
     except OSError as error:
         raise bad_value("save_world", "folder", "be one that can be written", f"{folder} ({error.strerror})") from error
@@ -117,7 +121,7 @@ def _is_empty(folder: Path) -> bool:
 def _put(part: Path, target: Path) -> None:
     """Moves the finished folder to its place, and what stood there out of it."""
     if target.exists():
-        old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".old"))
+        old = drafts.draft_of(target)
         target.replace(old)
         part.replace(target)
         shutil.rmtree(old)
@@ -128,7 +132,7 @@ def _put(part: Path, target: Path) -> None:
 def _write(world: World, folder: Path, depth: bool) -> None:
     write_video(folder / "video.mp4", world.frames(), fps=world.fps)
     write_plan(folder / "plan.yaml", world.plan)
-    rollout = {"video": "video.mp4", "plan": "plan.yaml"}
+    rollout = {"video": "video.mp4", "plan": "plan.yaml", "poses": "poses.npz"}
     (folder / "manifest.json").write_text(json.dumps({"rollouts": [rollout]}, indent=1) + "\n", encoding="utf-8")
     np.savez(
         folder / "poses.npz",

@@ -17,25 +17,7 @@ import numpy as np
 
 from ..._walls.checks import one_of
 from ..._walls.errors import bad_value
-from .constants import (
-    COMPAT_FPS,
-    DECAY_CAP,
-    DECAY_TARGET,
-    DECAY_WINDOW_S,
-    FEWEST_SAMPLES,
-    NO_MOTION,
-    NORMAL_SPEED_PERCENTILE,
-    RATIO_EPSILON,
-    RESPONSE_FACTOR,
-    RESPONSE_GATE,
-    RESPONSE_SMOOTHING_S,
-    STABILITY_SMOOTHING_S,
-    STALL_EXIT_FACTOR,
-    STALL_RATE_SCALE,
-    STALL_S,
-    STEADY_SPEED_PERCENTILE,
-    SUSTAIN_FACTOR,
-)
+from .constants import COMPAT_FPS, FEWEST_SAMPLES, NO_MOTION, PUBLISHED, RATIO_EPSILON, Thresholds
 from .measure import Measure, Signal, missing, not_finite, rounded, samples, signals, without
 
 TOO_SHORT = "too_short"
@@ -119,6 +101,7 @@ def response_latency(
     stable: np.ndarray,
     speed: Signal | None = None,
     fps: float = COMPAT_FPS,
+    thresholds: Thresholds = PUBLISHED,
     compat: bool = False,
 ) -> Measure:
     """M3: ``1 - latency / duration``, in [0, 1], of one switch of command.
@@ -134,6 +117,7 @@ def response_latency(
         stable: (N,) bool: the samples of the new segment away from its ends.
         speed: (N,) all motion, as in :func:`direction_accuracy`; here only its finiteness counts.
         fps: Samples a second, for the smoothing.
+        thresholds: The scoring constants.
         compat: As published: too few stable samples count as no response.
 
     Returns:
@@ -157,19 +141,19 @@ def response_latency(
         )
     segment = (times >= onset) & (times <= onset + duration)
     n = int(np.count_nonzero(segment))
-    width = samples(RESPONSE_SMOOTHING_S, COMPAT_FPS if compat else fps)
+    width = samples(thresholds.response_smoothing_s, COMPAT_FPS if compat else fps)
     if not compat:
         reason = not_finite(signal if speed is None else speed)
         if reason or n < width or np.count_nonzero(stable) < FEWEST_SAMPLES:
             return without(reason or TOO_SHORT, n)
-    usual = float(np.percentile(np.abs(signal), NORMAL_SPEED_PERCENTILE)) + RATIO_EPSILON
+    usual = float(np.percentile(np.abs(signal), thresholds.normal_speed_percentile)) + RATIO_EPSILON
     steady = float(np.median(signal[stable])) if np.count_nonzero(stable) >= FEWEST_SAMPLES else 0.0
     latency, score, note = duration, 0.0, ""
-    if steady <= RESPONSE_GATE * usual:
+    if steady <= thresholds.response_gate * usual:
         note = "weak_response" if steady > 0 else "no_response"
     else:
         smooth = _box(signal, width)
-        reached = np.flatnonzero(segment & (smooth >= RESPONSE_FACTOR * usual))
+        reached = np.flatnonzero(segment & (smooth >= thresholds.response_factor * usual))
         if reached.size:
             latency = float(times[reached[0]]) - onset
         else:
@@ -186,7 +170,12 @@ def response_latency(
 
 
 def motion_stability(
-    signal: Signal, *, speed: Signal | None = None, fps: float = COMPAT_FPS, compat: bool = False
+    signal: Signal,
+    *,
+    speed: Signal | None = None,
+    fps: float = COMPAT_FPS,
+    thresholds: Thresholds = PUBLISHED,
+    compat: bool = False,
 ) -> Measure:
     """M4: ``sustain * exp(-stalls per second / 0.5) * min(1, decay / 0.7)``, in [0, 1].
 
@@ -194,6 +183,7 @@ def motion_stability(
         signal: (N,) flow of the commanded channel in the window, positive as commanded.
         speed: As in :func:`direction_accuracy`.
         fps: Samples a second, for filters and rates.
+        thresholds: The scoring constants.
         compat: As published.
 
     Returns:
@@ -214,17 +204,18 @@ def motion_stability(
     if reason:
         return without(reason, signal.size)
     rate = COMPAT_FPS if compat else fps
-    normal = float(np.percentile(signal, STEADY_SPEED_PERCENTILE))
+    t = thresholds
+    normal = float(np.percentile(signal, t.steady_speed_percentile))
     if normal <= NO_MOTION:
         return Measure(0.0, "", signal.size, signal.size, {"sustain": 0.0})
-    smooth = _box(signal, samples(STABILITY_SMOOTHING_S, rate))
-    sustain = float((smooth >= SUSTAIN_FACTOR * normal).mean())
-    stalls = _stalls(smooth, SUSTAIN_FACTOR * normal, STALL_EXIT_FACTOR * normal, samples(STALL_S, rate))
+    smooth = _box(signal, samples(t.stability_smoothing_s, rate))
+    sustain = float((smooth >= t.sustain_factor * normal).mean())
+    stalls = _stalls(smooth, t.sustain_factor * normal, t.stall_exit_factor * normal, samples(t.stall_s, rate))
     per_second = stalls / (signal.size / rate)
-    window = samples(DECAY_WINDOW_S, rate)
+    window = samples(t.decay_window_s, rate)
     ratio = smooth[-window:].mean() / (smooth[:window].mean() + RATIO_EPSILON)
-    decay = float(np.clip(ratio, 0, DECAY_CAP))
-    score = sustain * math.exp(-per_second / STALL_RATE_SCALE) * min(1.0, decay / DECAY_TARGET)
+    decay = float(np.clip(ratio, 0, t.decay_cap))
+    score = sustain * math.exp(-per_second / t.stall_rate_scale) * min(1.0, decay / t.decay_target)
     detail = {"sustain": rounded(sustain, 3, compat), "stalls": stalls, "decay": rounded(decay, 3, compat)}
     return Measure(rounded(score, 3, compat), "", signal.size, signal.size, detail)
 

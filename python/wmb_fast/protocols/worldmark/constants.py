@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every constant of WorldMark, with its row of the paper's Table 7 (arXiv 2604.21686v2).
 
-Lengths in time are in seconds. The published evaluator holds them as numbers of samples at 16 frames a second; where
-its number is not the table's seconds, the seconds that give its number are taken, and the table's stand in the comment.
+The 17 that enter a score, and that its Table 9 moves one at a time, are :class:`Thresholds`; the others only prepare
+data. Lengths in time are in seconds. The published evaluator holds them as numbers of samples at 16 frames a second;
+where its number is not the table's seconds, the seconds that give its number are taken, and the table's stand beside.
 """
+
+from __future__ import annotations
+
+from dataclasses import dataclass
 
 # The fifteen action sequences by number, a key a segment.
 SEQUENCES = {
@@ -13,6 +18,8 @@ SEQUENCES = {
 }
 
 COMPAT_FPS = 16  # not in Table 7: the rate the evaluator takes every video to have
+
+SLOWEST_FPS, FASTEST_FPS = 1, 240  # ours: a rate beyond these is an error of the file's
 
 # (shared)
 FLOW_STRIDE = 2  # flow frame stride
@@ -31,28 +38,9 @@ RATIO_EPSILON = 1e-9  # not in Table 7
 FEWEST_SAMPLES = 3  # not in Table 7: of a window that is scored
 NO_MOTION = 1e-6  # not in Table 7: flow, in pixels, that is none
 
-# Response Latency
-NORMAL_SPEED_PERCENTILE = 75  # percentile
-RESPONSE_FACTOR = 0.5  # response threshold
-RESPONSE_GATE = 0.1  # response gate
-RESPONSE_SMOOTHING_S = 0.5  # moving-average window
-
-# Motion Stability
-STEADY_SPEED_PERCENTILE = 70  # speed baseline
-SUSTAIN_FACTOR = 0.4  # sustain threshold, and stall hysteresis, enter
-STALL_EXIT_FACTOR = 0.5  # stall hysteresis, exit
-STALL_S = 0.25  # min stall duration: 0.3 s in the table, 4 samples in the evaluator
-STALL_RATE_SCALE = 0.5  # stall-rate scale, in 1/s
-DECAY_WINDOW_S = 3.0  # decay window
-DECAY_CAP = 1.2  # decay cap
-DECAY_TARGET = 0.7  # decay target
-STABILITY_SMOOTHING_S = 0.25  # smoothing window: 0.3 s in the table, 4 samples in the evaluator
-
 # Local Memory
 LOCAL_STEP_S = 0.5  # sampling step: the flow of half a second
 LOCAL_FEWEST_FRAMES = 5  # frozen threshold
-MUTATION_DISTANCE = 0.10  # mutation threshold
-CUT_GUARD_S = 0.5  # hard-cut guard
 SCENE_THRESHOLD = 0.5  # TransNetV2 scene thr
 SPIKE_DEVIATIONS = 2.5  # not in Table 7: inferred, any factor from 2.24 to 2.79 gives the known numbers
 LOCAL_SMALLEST_STEP = 1.0  # ours: a sampling step is at least one pixel of flow, below it flow is noise
@@ -70,13 +58,20 @@ GAIN_GATE = 0.5  # gain-symmetry gate
 COVERAGE_GATE = 0.3  # coverage gate: a flag, it rejects nothing
 RETURN_FACTOR = 0.2  # return-start: 20% of steady speed
 RETURN_WINDOW_S = 3 / 16  # return-start: win 3
-REVISIT_SCALE = 1.0  # score scale
 DEPTHS_TRIED = 200  # not in Table 7: where the smallest depth with a wide enough pair is looked for
 
 # Global Memory
-GLOBAL_SCALE = 0.05  # score scale
+GLOBAL_STRIDE_S = 1.0  # sampling stride
+GLOBAL_MOST_FRAMES = 64  # max frames
+GLOBAL_FEWEST_FRAMES = 6  # not in Table 7: shorter videos are sampled more densely
+GLOBAL_GRID = 16  # grid step
+GLOBAL_OCCLUSION = (0.7, 1.4)  # occlusion band
+GLOBAL_CONFIDENCE_QUANTILE = 0.3  # confidence drop
+GLOBAL_FEWEST_POINTS = 5  # not in Table 7: of a pair of frames, inside and co-visible
+GLOBAL_NEAREST = 1e-6  # not in Table 7: depths above it make the median depth
 
 # Perceptual and Aesthetic Quality
+QUALITY_STRIDE_S = 1.0  # frame sampling
 RATING_LEVELS = 5  # rating levels: 1 (bad) to 5 (excellent)
 
 # The report
@@ -88,3 +83,49 @@ DISPLAY_NAMES = {
     "Yume": "Yume 1.5",
     "Lyra-2": "Lyra 2.0",
 }
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The 17 scoring constants, at their published values; a rollout is re-scored with others from what is cached.
+
+    Attributes:
+        mutation_distance: Local, mutation threshold: a distance above it is a mutation.
+        cut_guard_s: Local, hard-cut guard: pairs so near to a cut are left out (8 frames of 16 a second).
+        revisit_scale: Revisit, score scale.
+        global_scale: Global, score scale.
+        normal_speed_percentile: Latency, percentile: the usual speed.
+        response_factor: Latency, response threshold: this share of the usual speed is a response.
+        response_gate: Latency, response gate: up to this share of it is none.
+        response_smoothing_s: Latency, moving-average window.
+        steady_speed_percentile: Stability, speed baseline g.
+        sustain_factor: Stability, sustain threshold, and where a stall begins, of g.
+        stall_exit_factor: Stability, stall hysteresis, exit, of g.
+        stall_s: Stability, min stall duration: 0.3 s in the table, 4 samples in the evaluator.
+        stall_rate_scale: Stability, stall-rate scale, in 1/s.
+        decay_window_s: Stability, decay window.
+        decay_cap: Stability, decay cap.
+        decay_target: Stability, decay target.
+        stability_smoothing_s: Stability, smoothing window: 0.3 s in the table, 4 samples in the evaluator.
+    """
+
+    mutation_distance: float = 0.10
+    cut_guard_s: float = 0.5
+    revisit_scale: float = 1.0
+    global_scale: float = 0.05
+    normal_speed_percentile: float = 75
+    response_factor: float = 0.5
+    response_gate: float = 0.1
+    response_smoothing_s: float = 0.5
+    steady_speed_percentile: float = 70
+    sustain_factor: float = 0.4
+    stall_exit_factor: float = 0.5
+    stall_s: float = 0.25
+    stall_rate_scale: float = 0.5
+    decay_window_s: float = 3.0
+    decay_cap: float = 1.2
+    decay_target: float = 0.7
+    stability_smoothing_s: float = 0.25
+
+
+PUBLISHED = Thresholds()

@@ -18,6 +18,7 @@ from .action import (
     response_latency,
     unusable,
 )
+from .constants import PUBLISHED, Thresholds
 from .measure import Measure, Signal, missing, rounded, signals, without
 from .parallax import Samples, Split, split_segments
 from .segments import KEYS, Key, Timeline, check_keys
@@ -89,7 +90,7 @@ def action_metrics(
             signal[window], speed=speed[window], fps=timeline.fps, compat=compat
         )
         if j > 0:
-            metrics.response_latency[j] = _latency(signal, speed, timeline, j, window, compat)
+            metrics.response_latency[j] = switch_latency(signal, speed, timeline, j, compat=compat)
     return metrics
 
 
@@ -113,18 +114,27 @@ def no_depth(split: Split | None) -> str:
     return f"{NO_DEPTH}, {split.reason}" if split is not None and split.reason else NO_DEPTH
 
 
-def _latency(signal: Signal, speed: Signal, timeline: Timeline, j: int, window: np.ndarray, compat: bool) -> Measure:
+def switch_latency(
+    signal: Signal,
+    speed: Signal,
+    timeline: Timeline,
+    j: int,
+    *,
+    thresholds: Thresholds = PUBLISHED,
+    compat: bool = False,
+) -> Measure:
+    """The latency of the switch to segment j: of its key's signal (N,) over the whole rollout, and all motion (N,)."""
     if not timeline.times.size:
         return without(TOO_SHORT)
-    onset, stop = timeline.bounds[j], timeline.bounds[j + 1]
-    duration = timeline.bounds[-1] / (len(timeline.bounds) - 1) if compat else stop - onset
+    onset, duration = timeline.switch(j, compat=compat)
     return response_latency(
         signal,
         timeline.times,
         onset=onset,
         duration=duration,
-        stable=window,
+        stable=timeline.stable(j),
         speed=speed,
         fps=timeline.fps,
+        thresholds=thresholds,
         compat=compat,
     )

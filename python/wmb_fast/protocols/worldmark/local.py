@@ -18,13 +18,13 @@ import numpy.typing as npt
 
 from .constants import (
     COMPAT_FPS,
-    CUT_GUARD_S,
     LOCAL_FEWEST_FRAMES,
     LOCAL_SMALLEST_STEP,
     LOCAL_STEP_S,
-    MUTATION_DISTANCE,
+    PUBLISHED,
     SCENE_THRESHOLD,
     SPIKE_DEVIATIONS,
+    Thresholds,
 )
 from .features import cosine_distances, rows_of
 from .measure import Measure, Signal, missing, not_finite, samples, signals, without
@@ -93,6 +93,7 @@ def mutation_rate(
     cut_frames: Sequence[int] = (),
     *,
     fps: float = COMPAT_FPS,
+    thresholds: Thresholds = PUBLISHED,
     compat: bool = False,
 ) -> tuple[float, int]:
     """The share of distances above 0.10 among pairs away from hard cuts, and how many pairs those are.
@@ -102,6 +103,7 @@ def mutation_rate(
         frames: (M + 1,) the sampled frames; ``None`` where they are not known: then no pair counts as near a cut.
         cut_frames: First frames after hard cuts: pairs with a frame half a second or less from one are left out.
         fps: Frames a second, for that half second.
+        thresholds: The scoring constants: 0.10 and half a second.
         compat: As the published report, which rounds to four decimals first and takes NaN for no mutation; else pairs
             without a distance are left out.
 
@@ -114,7 +116,7 @@ def mutation_rate(
         (1.0, 1)
     """
     values = np.asarray(distances, dtype=np.float64)
-    guard = samples(CUT_GUARD_S, COMPAT_FPS if compat else fps)
+    guard = samples(thresholds.cut_guard_s, COMPAT_FPS if compat else fps)
     keep = np.ones(values.shape, dtype=bool) if compat else np.isfinite(values)
     if frames is not None and len(cut_frames) and values.size:
         gap = np.abs(np.asarray(frames)[:, None] - np.asarray(cut_frames)[None, :])
@@ -123,7 +125,7 @@ def mutation_rate(
     if compat:
         values = np.array([round(value, 4) for value in values.tolist()])
     kept = values[keep]
-    return (float((kept > MUTATION_DISTANCE).mean()) if kept.size else float("nan")), int(kept.size)
+    return (float((kept > thresholds.mutation_distance).mean()) if kept.size else float("nan")), int(kept.size)
 
 
 def local_memory(
@@ -200,7 +202,7 @@ def _of_cuts(cuts: Cuts) -> dict[str, Any]:
 
 def _of_distances(distances: Signal, frames: list[int], compat: bool) -> dict[str, Any]:
     """What the evaluator stores of a video: its rate is of unrounded distances, and of those near cuts too."""
-    mutations = distances > MUTATION_DISTANCE
+    mutations = distances > PUBLISHED.mutation_distance
     stored = [round(d, 4) for d in distances.tolist()] if compat else distances.tolist()
     return {
         "frames": frames,

@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every metric of this protocol returns."""
+"""The reasons of this protocol's rules in words, and what its metrics share."""
 
 from __future__ import annotations
-
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._walls.errors import bad_value
-from ..record import Status
+from ..measure import Measure, missing, without
+
+__all__ = ["Measure", "Signal", "in_words", "missing", "not_finite", "rounded", "samples", "signals", "without"]
 
 Signal = npt.NDArray[np.float64]
 
@@ -28,32 +25,9 @@ RULES = {
     "no_motion": "nothing moves",
     "frozen": "fewer than five frames are an equal motion apart",
     "near_cut": "all pairs of frames lie near hard cuts",
+    "no_covis": "no two frames see five of the same points",
+    "empty_video": "the video has no frames",
 }
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A value, or the reason there is none, and what is reported beside it.
-
-    Attributes:
-        value: ``None`` where there is none; NaN only under ``compat``, where the published evaluator gives NaN.
-        reason: Empty, or a short token, optionally followed by ``: `` and a sentence.
-        n_used, n_total: How many samples, pairs or reversals the value rests on, of how many.
-        detail: Intermediate results by name.
-        status: ``ok`` exactly when there is a value.
-    """
-
-    value: float | None
-    reason: str = ""
-    n_used: int = 0
-    n_total: int = 0
-    detail: Mapping[str, Any] = field(default_factory=dict)
-    status: Status = Status.OK
-
-    @property
-    def is_nan(self) -> bool:
-        """Whether this is a NaN that the published evaluator gives."""
-        return self.value is not None and math.isnan(self.value)
 
 
 def signals(op: str, **arrays: npt.ArrayLike) -> list[Signal]:
@@ -63,16 +37,6 @@ def signals(op: str, **arrays: npt.ArrayLike) -> list[Signal]:
         shapes = " and ".join(str(array.shape) for array in made)
         raise bad_value(op, " and ".join(arrays), "have one shape (N,)" if len(made) > 1 else "have shape (N,)", shapes)
     return made
-
-
-def without(reason: str, n_total: int = 0, detail: Mapping[str, Any] | None = None, n_used: int = 0) -> Measure:
-    """The protocol's own rule leaves no value."""
-    return Measure(None, reason, n_used, n_total, detail or {}, Status.NOT_EVALUABLE)
-
-
-def missing(reason: str, n_total: int = 0, detail: Mapping[str, Any] | None = None) -> Measure:
-    """Evidence that the metric needs is not there."""
-    return Measure(None, reason, 0, n_total, detail or {}, Status.MISSING)
 
 
 def in_words(reason: str) -> str:

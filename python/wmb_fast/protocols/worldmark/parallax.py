@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which part of sideways flow is translation and which rotation: WorldMark's equation 1.
 
-Needs depth. An estimator of depth asks :func:`parallax_frames` which frames to look at, and hands the horizontal flow
-and the depth of each to :func:`parallax_samples`; the channel ``parallax`` holds, for every segment that has samples,
-``inverse_depth_<j>`` and ``flow_<j>``.
+Needs depth, and the flow of every pixel, at the frames that :func:`parallax_frames` names: the channels ``depth`` (or
+``geometry``) and ``flow_fields``, of which :func:`parallax_samples` makes pairs of inverse depth and horizontal flow.
+Or these pairs themselves: the channel ``parallax`` holds, for every segment that has samples, ``inverse_depth_<j>`` and
+``flow_<j>``, as the published evaluator caches them.
 """
 
 from __future__ import annotations
@@ -79,12 +80,13 @@ def parallax_frames(
     return frames
 
 
-def parallax_samples(flows: Sequence[np.ndarray], depths: Sequence[np.ndarray]) -> Samples:
+def parallax_samples(flows: Sequence[np.ndarray], depths: Sequence[np.ndarray], *, compat: bool = False) -> Samples:
     """Pairs of inverse depth and horizontal flow from the sampled frames of one segment.
 
     Args:
         flows: Horizontal flow of each frame, (H, W), in pixels.
-        depths: Depth of each frame, (h, w), any size and unit.
+        depths: Depth of each frame, (h, w), any size and unit. 0, negative and not finite is none.
+        compat: As published: missing depth counts as 0.001, and one NaN empties its frame.
 
     Returns:
         Inverse depth and flow, (M,) each.
@@ -94,6 +96,12 @@ def parallax_samples(flows: Sequence[np.ndarray], depths: Sequence[np.ndarray]) 
         inverse = 1.0 / np.maximum(depth, PARALLAX_NEAREST)
         inverse = inverse.ravel()[::PARALLAX_EVERY]
         along = _resized(flow, depth.shape).ravel()[::PARALLAX_EVERY]
+        if not compat:
+            kept_depth = depth.ravel()[::PARALLAX_EVERY]
+            there = np.isfinite(kept_depth) & (kept_depth > 0) & np.isfinite(along)
+            inverse, along = inverse[there], along[there]
+            if not there.any():
+                continue
         low, high = np.percentile(inverse, PARALLAX_CLIP_PERCENTILES)
         inside = (inverse >= low) & (inverse <= high)
         kept.append((inverse[inside], along[inside]))

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ..record import Column, Score, Status, Term
-from .constants import DISPLAY_NAMES, EXCLUDED_MODELS, GLOBAL_SCALE, RATING_LEVELS
+from .constants import DISPLAY_NAMES, EXCLUDED_MODELS, PUBLISHED, RATING_LEVELS, Thresholds
+from .geometry import global_score
 from .local import NEAR_CUT
-
-PUBLISHED_NAN = "published_nan"  # in a record's detail: the published evaluator gives NaN here
+from .records import PUBLISHED_NAN
 
 Row = Mapping[str, float]
 
@@ -74,10 +75,6 @@ def _local(means: Sequence[float]) -> float:
     return 100.0 * (1 - means[0]) * (1 - means[1])
 
 
-def _global(means: Sequence[float]) -> float:
-    return 100.0 / (1.0 + means[0] / GLOBAL_SCALE)
-
-
 def _rating(means: Sequence[float]) -> float:
     return 100.0 * (means[0] - 1) / (RATING_LEVELS - 1)
 
@@ -92,32 +89,52 @@ def _by_axis(
     )
 
 
-COLUMNS: tuple[Column, ...] = (
-    *_by_axis("DA", "direction_accuracy", _percent_not_negative),
-    *_by_axis("MP", "direction_purity", _percent),
-    *_by_axis("MS", "motion_stability", _percent, unit_interval=True),
-    *_by_axis("RL", "response_latency", _percent, unit_interval=True),
-    Column("Local", (Term(_hard_cut), Term(_mutation_rate)), _local, about=_about("local_memory")),
-    Column("Global", (Term(_residual),), _global, about=_about("global_memory")),
-    Column("Rev", (_rollouts("revisit_memory"),), lambda means: means[0], about=_about("revisit_memory")),
-    Column("QA_q", (_rollouts("perceptual_quality"),), _rating, about=_about("perceptual_quality")),
-    Column("QA_a", (_rollouts("aesthetic_quality"),), _rating, about=_about("aesthetic_quality")),
-)
+def columns(thresholds: Thresholds = PUBLISHED) -> tuple[Column, ...]:
+    """The thirteen columns. Of the scoring constants only Global's scale is theirs; the others are in the records."""
+    return (
+        *_by_axis("DA", "direction_accuracy", _percent_not_negative),
+        *_by_axis("MP", "direction_purity", _percent),
+        *_by_axis("MS", "motion_stability", _percent, unit_interval=True),
+        *_by_axis("RL", "response_latency", _percent, unit_interval=True),
+        Column("Local", (Term(_hard_cut), Term(_mutation_rate)), _local, about=_about("local_memory")),
+        Column(
+            "Global",
+            (Term(_residual),),
+            lambda means: global_score(means[0], thresholds.global_scale),
+            about=_about("global_memory"),
+        ),
+        Column("Rev", (_rollouts("revisit_memory"),), lambda means: means[0], about=_about("revisit_memory")),
+        Column("QA_q", (_rollouts("perceptual_quality"),), _rating, about=_about("perceptual_quality")),
+        Column("QA_a", (_rollouts("aesthetic_quality"),), _rating, about=_about("aesthetic_quality")),
+    )
 
 
-def leaderboard(records: Iterable[Score]) -> dict[str, dict[str, float]]:
+COLUMNS = columns()
+
+
+def displayed(records: Iterable[Score]) -> list[Score]:
+    """Records as a board shows them: those under ``compat`` get the published display names, and those of the models
+    that the published report leaves out are left out."""
+    shown = []
+    for record in records:
+        if not record.compat or record.protocol != "worldmark":
+            shown.append(record)
+        elif record.model not in EXCLUDED_MODELS:
+            name = DISPLAY_NAMES.get(record.model or "", record.model)
+            shown.append(record if name == record.model else replace(record, model=name))
+    return shown
+
+
+def leaderboard(records: Iterable[Score], *, columns: Sequence[Column] = COLUMNS) -> dict[str, dict[str, float]]:
     """Model to column to value, NaN where a column has no record; models sorted by name.
 
-    Records under ``compat`` get the published display names, and the models the published report leaves out are left
-    out. Records without a model take no part.
+    Names and models are those of :func:`displayed`. Records without a model take no part.
     """
     by_model: dict[str, list[Score]] = {}
-    for record in records:
-        if record.model is None or (record.compat and record.model in EXCLUDED_MODELS):
-            continue
-        name = DISPLAY_NAMES.get(record.model, record.model) if record.compat else record.model
-        by_model.setdefault(name, []).append(record)
-    return {name: {column.name: column.value(by_model[name]) for column in COLUMNS} for name in sorted(by_model)}
+    for record in displayed(records):
+        if record.model is not None:
+            by_model.setdefault(record.model, []).append(record)
+    return {name: {column.name: column.value(by_model[name]) for column in columns} for name in sorted(by_model)}
 
 
 def best_and_worst(rows: Mapping[str, Row]) -> tuple[dict[str, str], dict[str, str]]:

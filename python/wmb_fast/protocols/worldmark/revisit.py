@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..._walls.errors import bad_value
 from .arcs import ArcPairs, Rules, arc_pairs
@@ -25,8 +26,8 @@ from .constants import (
     FIELD_OF_VIEW_DEG,
     FLOW_GRID,
     GAIN_GATE,
+    PUBLISHED,
     RETURN_FACTOR,
-    REVISIT_SCALE,
 )
 from .features import cosine_distances, rows_of
 from .measure import Measure, Signal, missing, not_finite, rounded, signals, without
@@ -225,16 +226,20 @@ def revisit_memory(
     if not compat and not np.isfinite(distances).all():
         bad = int((~np.isfinite(distances)).sum())
         return without(f"not_finite: {bad} of {len(pairs)} distances are not finite", len(turns), detail)
-    scores = 100.0 / (1.0 + distances / REVISIT_SCALE)
-    mean = float(distances.mean())
     detail |= {
-        "mean_distance": rounded(mean, 4, compat),
-        "std": rounded(scores.std(), 3, compat),
+        "mean_distance": rounded(distances.mean(), 4, compat),
+        "std": rounded((100.0 / (1.0 + distances / PUBLISHED.revisit_scale)).std(), 3, compat),
         "partial": any(arcs.path_back < COVERAGE_GATE * arcs.path_out for arcs in paired),
     }
     if family == "yaw":
         detail["angle_mismatch_deg"] = rounded(residuals.mean() / (width / FIELD_OF_VIEW_DEG), 2, compat)
-    return Measure(rounded(100.0 / (1.0 + mean / REVISIT_SCALE), 3, compat), "", len(paired), len(turns), detail)
+    return Measure(revisit_score(distances, compat=compat), "", len(paired), len(turns), detail)
+
+
+def revisit_score(distances: npt.ArrayLike, scale: float = PUBLISHED.revisit_scale, *, compat: bool = False) -> float:
+    """``100 / (1 + mean distance / scale)``; rounded to three decimals under ``compat``."""
+    mean = float(np.asarray(distances, dtype=np.float64).mean())
+    return rounded(100.0 / (1.0 + mean / scale), 3, compat)
 
 
 def _described(turn: Reversal) -> dict[str, Any]:

@@ -3,25 +3,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from ..._walls.errors import bad_value
 from ..evidence import Evidence, Need
-from ..record import Score, Status
-from .constants import COMPAT_FPS, LOCAL_FEWEST_FRAMES
+from ..measure import NotThereError
+from ..record import Score
+from .action import NO_DEPTH
+from .constants import LOCAL_FEWEST_FRAMES
 from .following import action_metrics
-from .local import local_delta, local_frames, local_memory, own_step
-from .measure import Measure, Signal, in_words, missing, without
-from .report import PUBLISHED_NAN
+from .kept import set_delta
+from .local import local_frames, own_step
+from .measure import Measure, without
+from .ratings import quality_frames
+from .records import as_fields
 from .revisit import revisit_frames
 from .segments import KEYS
-from .view import NotThereError, Rollout, cuts_of
+from .view import Rollout
 
 NAME = "worldmark"
 SEGMENT_METRICS = ("direction_accuracy", "direction_purity", "motion_stability", "response_latency")
@@ -39,16 +40,25 @@ _QUALITIES = (("perceptual_quality", "quality"), ("aesthetic_quality", "aestheti
 def needs(evidence: Evidence, *, compat: bool = False) -> list[Need]:
     """What this protocol wants to know of a rollout, given what is known.
 
-    Flow and cuts at first; once flow is there, features of exactly the frames that Local and Revisit sample. Under
-    ``compat`` features of the whole rollout, for the frames Local samples depend on the other rollouts of the set.
-    ``parallax`` and ``quality`` are used where they are there.
+    Flow, cuts, geometry and ratings of one frame a second, and the depth of the frames that tell sideways motion from
+    turning; once that is there, the flow of every pixel of these; once flow is there, features of exactly the frames
+    that Local and Revisit sample. Under ``compat`` features of the whole rollout, for the frames Local samples depend
+    on the other rollouts of the set.
     """
+    rollout, n = Rollout(evidence, compat), evidence.facts.n_frames
     wanted = [Need("flow"), Need("cuts")]
+    with suppress(NotThereError):
+        wanted.append(Need("quality", tuple(quality_frames(n, rollout.fps))))
+    with suppress(NotThereError):
+        wanted.append(Need("geometry", tuple(rollout.global_frames)))
+    with suppress(NotThereError):
+        wanted.extend(parallax_needs(rollout))
     if "flow" not in evidence.channels:
         return wanted
-    frames = None if compat else _sampled_frames(Rollout(evidence, compat))
-    if compat or frames:
-        wanted.append(Need("features", frames))
+    with suppress(NotThereError):
+        frames = None if compat else _sampled_frames(rollout)
+        if compat or frames:
+            wanted.append(Need("features", frames))
     return wanted
 
 
@@ -62,6 +72,17 @@ def _sampled_frames(rollout: Rollout) -> tuple[int, ...]:
         with suppress(NotThereError):
             frames.update(revisit_frames(rollout.reversals))
     return tuple(sorted({min(frame, rollout.facts.n_frames - 1) for frame in frames}))
+
+
+def parallax_needs(rollout: Rollout) -> list[Need]:
+    """Depth and the flow fields that go with it; a field runs from a frame to the one a stride later."""
+    frames = sorted({frame for chosen in rollout.parallax_frames.values() for frame in chosen})
+    if not frames or "parallax" in rollout.evidence.channels:
+        return []
+    if rollout.depth_channel() is None:
+        return [Need("depth", tuple(frames))]
+    ends = {frame + rollout.stride for frame in frames}
+    return [Need("flow_fields", tuple(sorted({*frames, *ends})))]
 
 
 def score(
@@ -99,57 +120,8 @@ def score(
         raise bad_value("score", "local_delta", "be None unless compat is true", local_delta)
     rollouts = [Rollout(item, compat) for item in ([evidence] if isinstance(evidence, Evidence) else evidence)]
     if compat and local_delta is None:
-        local_delta = _set_delta([r.flow for r in rollouts if "flow" in r.evidence.channels])
+        local_delta = set_delta([r.flow for r in rollouts if "flow" in r.evidence.channels])
     return [record for rollout in rollouts for record in _records(rollout, local_delta)]
-
-
-def _set_delta(flows: Sequence[tuple[Signal, Signal]]) -> float:
-    return local_delta((h, r, np.arange(len(h)) / COMPAT_FPS) for h, r in flows)
-
-
-def local_curves(evidence: Evidence) -> dict[str, np.ndarray]:
-    """What Local needs of a rollout when its set is complete: a few arrays, to be stored. Empty without flow."""
-    if "flow" not in evidence.channels:
-        return {}
-    flow = evidence.channels["flow"].values
-    kept = {"horizontal": flow["horizontal"], "radial": flow["radial"], "n_frames": evidence.facts.n_frames}
-    if "features" in evidence.channels:
-        features = evidence.channels["features"].values
-        kept |= {"feature_frames": features["frames"], "feature_mean": features["mean"]}
-    if "cuts" in evidence.channels:
-        cuts = evidence.channels["cuts"].values
-        kept |= {"cut_frames": cuts["frames"], "n_scenes": cuts["n_scenes"]}
-    return {name: np.asarray(value) for name, value in kept.items()}
-
-
-def local_over_set(records: Sequence[Score], curves: Mapping[str, Mapping[str, np.ndarray]]) -> list[Score]:
-    """Under ``compat`` Local depends on the whole set: its records again, with the set's sampling step.
-
-    Args:
-        records: Any records; those of ``compat`` Local memory are scored again, the others are returned as they are.
-        curves: Rollout to :func:`local_curves`, of every rollout of the set, whatever records there are.
-    """
-    flows = [(c["horizontal"], c["radial"]) for c in curves.values() if c]
-    delta = _set_delta(flows)
-    return [_over_set(record, curves.get(record.rollout) or {}, delta) for record in records]
-
-
-def _over_set(record: Score, curve: Mapping[str, np.ndarray], delta: float) -> Score:
-    wanted = record.protocol == NAME and record.metric == "local_memory" and record.compat
-    if not wanted or "feature_mean" not in curve:
-        return record
-    cuts = {"frames": curve["cut_frames"], "n_scenes": curve["n_scenes"]} if "cut_frames" in curve else {}
-    measure = local_memory(
-        curve["horizontal"],
-        curve["radial"],
-        curve["feature_frames"],
-        curve["feature_mean"],
-        cuts_of(cuts),
-        n_frames=int(curve["n_frames"]),
-        step=delta,
-        compat=True,
-    )
-    return replace(record, **_as_fields(measure))
 
 
 def _records(rollout: Rollout, delta: float | None) -> list[Score]:
@@ -157,16 +129,10 @@ def _records(rollout: Rollout, delta: float | None) -> list[Score]:
     records = make.segments()
     records.append(make.one("local_memory", {}, ("flow", "cuts", "features"), lambda: rollout.local(delta)))
     records.append(make.one("revisit_memory", {}, ("flow", "features"), rollout.revisit))
-    not_built = "not_built: this version has no Global memory"
-    records.append(make.one("global_memory", {}, (), lambda: missing(not_built)))
+    records.append(make.one("global_memory", {}, ("geometry",), rollout.global_memory))
     for metric, name in _QUALITIES:
-        records.append(make.one(metric, {}, ("quality",), lambda name=name: _quality(rollout, name)))
+        records.append(make.one(metric, {}, ("quality",), lambda name=name: rollout.quality(name)))
     return records
-
-
-def _quality(rollout: Rollout, name: str) -> Measure:
-    value = float(rollout.channel("quality")[name])
-    return Measure(value, "", 1, 1) if math.isfinite(value) else without(f"not_finite: {name} is {value}", 1)
 
 
 @dataclass(frozen=True)
@@ -193,7 +159,7 @@ class _Maker:
             definition=f"{NAME}.{metric}/{VERSIONS[metric]}",
             compat=self.rollout.compat,
             estimators=[{"role": m.role, "id": m.id, "tier": m.tier, "fingerprint": m.fingerprint} for m in makers],
-            **_as_fields(found),
+            **as_fields(found),
         )
 
     def segments(self) -> list[Score]:
@@ -207,7 +173,7 @@ class _Maker:
             found = self._action_metrics()
         except NotThereError as absent:
             found = dict.fromkeys(SEGMENT_METRICS, dict.fromkeys(range(len(actions)), absent.measure))
-        records = []
+        records, by_depth = [], self.rollout.parallax_makers()
         for j, (action, key) in enumerate(zip(actions, self.rollout.keys, strict=True)):
             part = {"segment": j, "action": str(action)}
             if key is not None:
@@ -217,42 +183,20 @@ class _Maker:
                 if metric == "response_latency" and j == 0:
                     continue
                 measure = found[metric].get(j) or without(f"no_key: WorldMark has no key for {action}")
-                with_depth = ("parallax",) if sideways and metric.startswith("direction") else ()
+                with_depth = by_depth if sideways and metric.startswith("direction") else ()
                 records.append(self.one(metric, part, ("flow", *with_depth), lambda measure=measure: measure))
         return records
 
     def _action_metrics(self) -> dict[str, dict[int, Measure]]:
         rollout = self.rollout
         horizontal, radial = rollout.flow
-        parallax = rollout.parallax() if "parallax" in rollout.evidence.channels else None
         metrics = action_metrics(
-            horizontal, radial, rollout.keys, rollout.timeline(), parallax=parallax, compat=rollout.compat
+            horizontal, radial, rollout.keys, rollout.timeline(), parallax=rollout.parallax(), compat=rollout.compat
         )
-        return {metric: getattr(metrics, metric) for metric in SEGMENT_METRICS}
-
-
-def _as_fields(measure: Measure) -> dict[str, Any]:
-    """The fields of a record that come from a measure, as strict JSON."""
-    detail = {name: _plain(value) for name, value in measure.detail.items()}
-    value, status, reason = measure.value, measure.status, in_words(measure.reason)
-    if measure.is_nan:
-        value, status, reason = None, Status.NOT_EVALUABLE, "not_finite: the published evaluator gives NaN"
-        detail[PUBLISHED_NAN] = True
-    return {
-        "value": value,
-        "status": status,
-        "reason": reason,
-        "n_used": measure.n_used,
-        "n_total": measure.n_total,
-        "detail": detail,
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        why = rollout.no_depth()
+        found = {metric: dict(getattr(metrics, metric)) for metric in SEGMENT_METRICS}
+        for measures in found.values() if why else ():
+            for j, measure in measures.items():
+                if measure.reason == NO_DEPTH:
+                    measures[j] = replace(measure, reason=f"{NO_DEPTH}, and {why}")
+        return found

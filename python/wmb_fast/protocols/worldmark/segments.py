@@ -101,6 +101,11 @@ class Timeline:
         stop = self.bounds[j + 1] - (TRIM_BEFORE_SWITCH_S if j < len(self.bounds) - 2 else 0.0)
         return (self.times >= start) & (self.times <= stop)
 
+    def switch(self, j: int, *, compat: bool = False) -> tuple[float, float]:
+        """When the command of segment j is given, and how long the segment lasts, in seconds."""
+        onset, stop = self.bounds[j], self.bounds[j + 1]
+        return onset, self.bounds[-1] / (len(self.bounds) - 1) if compat else stop - onset
+
 
 def first_samples(n_samples: int, first_frames: Sequence[int], stride: int, last: int) -> tuple[int, ...]:
     """The first sample of each segment from the first frame of each, within 0 and ``last``."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,20 +14,16 @@ import numpy as np
 from ..._walls.errors import ArgumentError
 from ...rollout.plan import Action, Facts
 from ..evidence import Evidence
+from ..measure import NotThereError
 from ..record import Status
-from .constants import COMPAT_FPS, FLOW_GRID, FLOW_STRIDE
+from .constants import COMPAT_FPS, FASTEST_FPS, FLOW_GRID, FLOW_STRIDE, SLOWEST_FPS
+from .geometry import EMPTY_VIDEO, global_frames, global_memory
 from .local import Cuts, local_memory
 from .measure import Measure, Signal, missing, without
-from .parallax import Samples
+from .parallax import Samples, parallax_frames, parallax_samples
+from .ratings import quality
 from .revisit import NOT_A_ROUND_TRIP, Reversal, published_bounds, reversals, revisit_memory
 from .segments import KEYS, Timeline, first_frames, first_samples, is_round_trip, key_of
-
-
-class NotThereError(Exception):
-    """Why a metric cannot be looked at."""
-
-    def __init__(self, measure: Measure) -> None:
-        self.measure = measure
 
 
 @dataclass(frozen=True)
@@ -69,9 +66,15 @@ class Rollout:
     def fps(self) -> float:
         if self.compat:
             return COMPAT_FPS
-        if self.facts.fps is None or not self.facts.fps > 0:
+        rate = self.facts.fps
+        if rate is None or not rate > 0:
             raise NotThereError(missing("fps: the rollout's frame rate is not known"))
-        return float(self.facts.fps)
+        if not SLOWEST_FPS <= rate <= FASTEST_FPS:
+            wanted = f"from {SLOWEST_FPS} to {FASTEST_FPS} frames a second"
+            raise NotThereError(
+                missing(f"fps: a rollout has {wanted}, this file says {rate:g}: state it in a manifest")
+            )
+        return float(rate)
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
@@ -94,7 +97,8 @@ class Rollout:
 
     @property
     def stride(self) -> int:
-        return int(self.channel("flow").get("stride", FLOW_STRIDE))
+        flow = self.evidence.channels.get("flow")
+        return FLOW_STRIDE if flow is None else int(flow.values.get("stride", FLOW_STRIDE))
 
     def timeline(self) -> Timeline:
         n = len(self.flow[0])
@@ -102,12 +106,57 @@ class Rollout:
             return Timeline.published(np.arange(n) / COMPAT_FPS, len(self.keys))
         return Timeline.of_frames(n, self.fps, self.first_frames, self.stride)
 
+    @cached_property
+    def parallax_frames(self) -> dict[int, list[int]]:
+        """The frames of each lateral or turning segment at which depth is wanted; none beyond where flow ends."""
+        own = None if self.compat else self.first_frames
+        chosen = parallax_frames(self.facts.n_frames, self.keys, first_frames=own, fps=self.fps)
+        last = self.facts.n_frames - 1 - self.stride
+        return {j: [min(max(frame, 0), last) for frame in frames] for j, frames in chosen.items()} if last >= 0 else {}
+
+    def depth_channel(self) -> str | None:
+        """The channel that has depth at all of these frames: ``depth``, else ``geometry``."""
+        wanted = {frame for frames in self.parallax_frames.values() for frame in frames}
+        for name in ("depth", "geometry"):
+            values = self.evidence.channels[name].values if name in self.evidence.channels else {}
+            if wanted and "depth" in values and wanted <= set(np.asarray(values["frames"]).tolist()):
+                return name
+        return None
+
+    def parallax_makers(self) -> tuple[str, ...]:
+        """The channels that tell sideways motion from turning."""
+        if "parallax" in self.evidence.channels:
+            return ("parallax",)
+        with suppress(NotThereError):
+            name = self.depth_channel()
+            return ("flow_fields", name) if name and "flow_fields" in self.evidence.channels else ()
+        return ()
+
     def parallax(self) -> dict[int, Samples]:
-        values = self.channel("parallax", "segments")
+        """Inverse depth and flow of the lateral and turning segments; of none without depth."""
+        makers = self.parallax_makers()
+        if not makers:
+            return {}
+        if makers == ("parallax",):
+            values = self.channel("parallax", "segments")
+            return {
+                int(j): (np.asarray(values[f"inverse_depth_{j}"]), np.asarray(values[f"flow_{j}"]))
+                for j in values["segments"]
+            }
+        fields, depth = (_by_frame(self.evidence.channels[name].values, what) for name, what in
+                         zip(makers, ("horizontal", "depth"), strict=True))  # fmt: skip
         return {
-            int(j): (np.asarray(values[f"inverse_depth_{j}"]), np.asarray(values[f"flow_{j}"]))
-            for j in values["segments"]
+            j: parallax_samples([fields[f] for f in frames], [depth[f] for f in frames], compat=self.compat)
+            for j, frames in self.parallax_frames.items()
+            if all(frame in fields for frame in frames)
         }
+
+    def no_depth(self) -> str:
+        """Why there is no parallax, as the evidence has it; empty where it does not say."""
+        with suppress(NotThereError):
+            if self.depth_channel():
+                return self.evidence.missing.get("flow_fields", "")
+        return self.evidence.missing.get("depth", "")
 
     @property
     def width(self) -> float:
@@ -167,12 +216,41 @@ class Rollout:
         )
         return self._explained(measure)
 
+    @property
+    def global_frames(self) -> list[int]:
+        """The frames that Global samples: by the file's own rate, under ``compat`` too."""
+        return global_frames(self.facts.n_frames, self.facts.fps if self.compat else self.fps)
+
+    def global_memory(self) -> Measure:
+        """Global memory of the frames that it samples."""
+        wanted = self.global_frames
+        if not wanted:
+            return without(EMPTY_VIDEO)
+        values = self.channel("geometry", "frames", "depth", "cam_from_world", "intrinsics")
+        at = {frame: row for row, frame in enumerate(np.asarray(values["frames"]).tolist())}
+        lacking = [frame for frame in wanted if frame not in at]
+        if lacking:
+            lacks = f"{len(lacking)} of the {len(wanted)} sampled frames have none, the first is {lacking[0]}"
+            return missing(f"geometry: {lacks}", len(wanted) * (len(wanted) - 1))
+        rows = [at[frame] for frame in wanted]
+        depth, poses, cameras = (np.asarray(values[name])[rows] for name in ("depth", "cam_from_world", "intrinsics"))
+        confidence = np.asarray(values["confidence"])[rows] if "confidence" in values else None
+        return global_memory(depth, poses, cameras, confidence, compat=self.compat)
+
+    def quality(self, name: str) -> Measure:
+        """A rating of the channel."""
+        return quality(float(self.channel("quality", name)[name]))
+
     def _explained(self, measure: Measure) -> Measure:
         """A measure that misses a channel gets the reason that the evidence has for it."""
         channel = measure.reason.split(":", 1)[0]
         if measure.status is Status.MISSING and channel in self.evidence.missing:
             return replace(measure, reason=f"{channel}: {self.evidence.missing[channel]}")
         return measure
+
+
+def _by_frame(values: Mapping[str, Any], name: str) -> dict[int, np.ndarray]:
+    return dict(zip(np.asarray(values["frames"]).tolist(), values[name], strict=True))
 
 
 def cuts_of(values: Mapping[str, Any]) -> Cuts:

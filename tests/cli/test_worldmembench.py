@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""WorldMemBench from the command line: worlds with exact evidence, their folder layout, prompts, real clips."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from protocols.test_worldmembench_dynamic import items, reply
+
+from wmb_fast import cli, run
+
+LAYOUT = "data/dynamic_memory/lingbot/lr_hold_sym_0p5dpf/case_001"
+
+
+@pytest.fixture
+def wmb(capsys):
+    """Calls the command line in this process: (exit code, stdout, stderr)."""
+
+    def call(*arguments):
+        code = cli.answer([str(a) for a in arguments])
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A good and a faulty world, with their evidence."""
+    root = tmp_path_factory.mktemp("worlds") / "w"
+    common = ["--evidence", "--seconds", "8", "--fps", "4", "--size", "128x80"]
+    for name, fault in (("good", []), ("squashed", ["--fault", "squashed_box"])):
+        assert cli.answer(["world", "lrlr", *fault, *common, "-o", str(root / name / "lrlr")]) == 0
+    return root
+
+
+def columns(out: Path) -> dict[str, dict[str, float | None]]:
+    [table] = json.loads((out / "board.json").read_text())["boards"]
+    return {row["model"]: {name: cell["value"] for name, cell in row["cells"].items()} for row in table["models"]}
+
+
+def test_worlds_are_scored_from_what_is_handed_in(wmb, worlds, tmp_path):
+    out = tmp_path / "out"
+    call = ("score", worlds, "--protocol", "worldmembench", "--out", out, "--cache", tmp_path / "cache")
+    code, printed, _ = wmb(*call)
+    assert code == 0
+    found = columns(out)
+    assert found["good"]["ObjGeo"] == found["good"]["EnvDepth"] == found["good"]["EnvRecon"] == 1
+    assert found["good"]["ObjApp"] == pytest.approx(1)
+    assert found["good"]["Rot"] == pytest.approx(0, abs=1e-9)
+    assert found["squashed"]["ObjGeo"] < 0.8
+    assert "hand in <video>.frame_quality.npz" in " ".join(printed.split())
+    assert "1.000" in (out / "board.md").read_text()
+    first = (out / "scorecard.jsonl").read_bytes()
+    again = tmp_path / "again"
+    wmb("score", worlds, "--protocol", "worldmembench", "--out", again, "--cache", tmp_path / "c2", "--jobs", "1")
+    assert (again / "scorecard.jsonl").read_bytes() == first
+
+
+def test_a_changed_channel_is_scored_anew(wmb, worlds, tmp_path):
+    mine, out = tmp_path / "w", tmp_path / "out"
+    shutil.copytree(worlds / "good", mine / "good")
+    call = ("score", mine, "--protocol", "worldmembench", "--out", out, "--cache", tmp_path / "cache")
+    wmb(*call)
+    (mine / "good" / "lrlr" / "video.tracks.npz").unlink()
+    wmb(*call)
+    assert columns(out)["good"]["ObjGeo"] is None
+
+
+def test_their_layout_with_a_judge(wmb, tmp_path):
+    """A case of the release: prompt out, reply in, scores by category."""
+    folder = tmp_path / LAYOUT
+    common = ["--seconds", "4", "--fps", "4", "--size", "64x48"]
+    assert wmb("world", "lr_hold", *common, "-o", folder)[0] == 0
+    (folder / "manifest.json").unlink()
+    code, printed, _ = wmb("prompt", tmp_path / "data", "-o", tmp_path / "prompts")
+    assert code == 1
+    assert "must have a checklist beside its video" in printed
+    (folder / "video.checklist.json").write_text(json.dumps(items()))
+    code, printed, _ = wmb("prompt", tmp_path / "data", "-o", tmp_path / "prompts")
+    assert code == 0
+    [made] = (tmp_path / "prompts").iterdir()
+    names = sorted(path.name for path in made.iterdir())
+    assert names[0] == "001.png"
+    assert names[-1] == "prompt.txt"
+    assert len(names) == 1 + 9  # 65 frames: 0, 8, …, 64
+    assert str(folder / "video.judge.json") in printed
+    own = tmp_path / "own.txt"
+    own.write_text("Look at {n_images}: {questions}")
+    wmb("prompt", tmp_path / "data", "-o", tmp_path / "prompts", "--prompt", own)
+    assert (made / "prompt.txt").read_text().startswith("Look at 9: [{")
+    own.write_text("no questions")
+    code, _, err = wmb("prompt", tmp_path / "data", "-o", tmp_path / "prompts", "--prompt", own)
+    assert code == 2
+    assert "template must have the fields" in err
+
+    out = tmp_path / "out"
+    call = ("score", tmp_path / "data", "--protocol", "worldmembench", "--out", out, "--cache", tmp_path / "cache")
+    code, printed, _ = wmb(*call)
+    assert code == 1
+    assert "<video>.judge.json" in printed
+    (folder / "video.judge.json").write_text(json.dumps(reply()))
+    assert wmb(*call)[0] == 0
+    scores = run.read_scorecards([out])
+    assert {s.metric for s in scores} >= {"event_started", "dynamic_overall"}
+    assert not any(s.metric.startswith(("human", "object", "environment")) for s in scores)
+    assert {(s.model, s.case) for s in scores} == {("lingbot", LAYOUT.removeprefix("data/").replace("/lingbot", ""))}
+    assert columns(out)["lingbot"]["Dynamic"] == 1
+    (folder / "video.judge.json").write_text("Yes, I believe it started.")
+    wmb(*call)
+    [record] = [s for s in run.read_scorecards([out]) if s.metric == "dynamic_overall"]
+    assert (record.value, record.reason) == (None, "not_json: the reply is no JSON object")
+
+
+def test_real_clips_have_what_no_estimator_makes_told(wmb, shared, tmp_path):
+    clips = [shared / "data" / "rollouts" / "worldmark" / f"{name}.mp4" for name in ("m6_good", "m6_bad")]
+    out = tmp_path / "out"
+    code, printed, _ = wmb("score", *clips, "--protocol", "worldmembench", "--out", out, "--cache", tmp_path / "cache")
+    assert code == 0
+    told = " ".join(printed.split())
+    for channel in ("tracks", "geometry", "poses", "frame_quality"):
+        assert f"<video>.{channel}.npz" in told
+    seen = {
+        s.rollout: s.value for s in run.read_scorecards([out]) if s.metric == "environment_visible" and len(s.part) == 1
+    }
+    values = {name.rsplit("/", 1)[-1]: value for name, value in seen.items()}
+    assert values["m6_good"] > 0.9  # the camera comes back to what it left
+    assert values["m6_bad"] < 0.5
