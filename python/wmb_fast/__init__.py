@@ -18,7 +18,8 @@ from ._walls.errors import (
     WmbError,
 )
 from ._walls.ext import get_num_threads, set_num_threads
-from .ops.align import Alignment, ErrorStats, Sim3, align_trajectory, ape, ate, umeyama
+from .ops._trajectory import Alignment, ErrorStats, Sim3
+from .ops.align import align_trajectory, ape, ate, umeyama
 from .ops.assign import Assignment, assign, assignment
 from .ops.associate import associate
 from .ops.bootstrap import Interval, bootstrap_ci

@@ -149,7 +149,7 @@ def box_medians(
     else:
         median, n = np.empty((n_items, n_boxes)), np.empty((n_items, n_boxes), dtype=np.int64)
         flat = [array.reshape(n_items, *array.shape[len(batch) :]) for array in (a, b, x, first, second)]
-        core.box_medians(*flat, counts.astype(np.int64, copy=False), median, n)
+        core.box_medians(*flat, counts.astype(np.int64, copy=False), median, n)  # type: ignore[call-overload]
     return BoxMedians(*(call.give(array.reshape(*batch, n_boxes)) for array in (median, n)))
 
 

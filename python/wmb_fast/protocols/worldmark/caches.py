@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from ..._walls.errors import bad_value
 from ..evidence import Evidence, Need
+from ..measure import NotThereError
 from .constants import COMPAT_FPS, SEQUENCES
 from .scoring import parallax_needs
-from .view import NotThereError, Rollout
+from .view import Rollout
 
 
 class FlowOnly:

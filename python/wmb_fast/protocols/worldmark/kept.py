@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..evidence import Evidence
+from ..measure import NotThereError
 from ..record import Score
 from .constants import COMPAT_FPS
 from .local import local_delta, local_memory
 from .measure import Signal
 from .records import as_fields
-from .view import NotThereError, Rollout, cuts_of
+from .view import Rollout, cuts_of
 
 Curves = Mapping[str, npt.NDArray[np.generic]]
 
