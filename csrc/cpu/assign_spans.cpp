@@ -25,11 +25,22 @@ void fill_costs(const ScoreSpans& in, std::int64_t span, std::int64_t cols, doub
   }
 }
 
-// The largest of `least` and the scores but the one at `skipped`, which may be -1.
+// The largest of `least` and n scores, in lanes that do not wait for each other.
+double best_of(const double* score, std::int64_t n, double least) {
+  constexpr std::int64_t kStep = 8;
+  double lane[kStep];
+  std::fill_n(lane, kStep, least);
+  std::int64_t j = 0;
+  for (; j + kStep <= n; j += kStep)
+    for (std::int64_t k = 0; k < kStep; ++k) lane[k] = score[j + k] > lane[k] ? score[j + k] : lane[k];
+  for (; j < n; ++j) lane[0] = std::max(lane[0], score[j]);
+  return *std::max_element(lane, lane + kStep);
+}
+
+// The same without the score at `skipped`, which may be -1.
 double best_other(const double* score, std::int64_t n, std::int64_t skipped, double least) {
-  double best = least;
-  for (std::int64_t j = 0; j < n; ++j) best = j != skipped && score[j] > best ? score[j] : best;
-  return best;
+  return std::max(best_of(score, skipped < 0 ? 0 : skipped, least),
+                  best_of(score + skipped + 1, n - skipped - 1, least));
 }
 
 }  // namespace

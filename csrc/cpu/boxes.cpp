@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "cpu/parallel.h"
@@ -23,27 +22,51 @@ double median_of(double* values, std::size_t n) {
   return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
-// The correspondences of one item in the order of their x in a, so that a box looks only at those between its
-// sides.
+constexpr int kColumns = 64;
+
+// The correspondences of one item, dealt out to columns by their x in a, so that a box looks only at those of
+// the columns between its sides.
 template <typename T>
 struct ByColumn {
+  double least = kInfinite, scale = 0;
+  std::int64_t start[kColumns + 1] = {};
   std::vector<T> x, y, x_b, y_b;
   std::vector<double> value;
 
+  // Never less for a larger x; those beyond the finite ones belong to the outer columns.
+  int column_of(T at) const {
+    const double k = (static_cast<double>(at) - least) * scale;
+    return !(k > 0) ? 0 : k < kColumns - 1 ? static_cast<int>(k) : kColumns - 1;
+  }
+
   ByColumn(const T* a, const T* b, const T* values, std::int64_t n) {
-    std::vector<std::pair<T, std::int64_t>> order;
-    order.reserve(static_cast<std::size_t>(n));
-    for (std::int64_t k = 0; k < n; ++k)
-      if (!std::isnan(a[2 * k])) order.emplace_back(a[2 * k], k);
-    std::sort(order.begin(), order.end());
-    for (std::vector<T>* column : {&x, &y, &x_b, &y_b}) column->reserve(order.size());
-    value.reserve(order.size());
-    for (const auto& [column, k] : order) {
-      x.push_back(column);
-      y.push_back(a[2 * k + 1]);
-      x_b.push_back(b[2 * k]);
-      y_b.push_back(b[2 * k + 1]);
-      value.push_back(values[k]);
+    double most = -kInfinite;
+    for (std::int64_t k = 0; k < n; ++k) {
+      const double at = a[2 * k];
+      if (!std::isfinite(at)) continue;
+      least = std::min(least, at);
+      most = std::max(most, at);
+    }
+    if (most > least) scale = kColumns / (most - least);
+    std::vector<int> column(static_cast<std::size_t>(n), -1);  // none where x is NaN
+    for (std::int64_t k = 0; k < n; ++k) {
+      if (std::isnan(a[2 * k])) continue;
+      column[k] = column_of(a[2 * k]);
+      start[column[k] + 1] += 1;
+    }
+    for (int c = 0; c < kColumns; ++c) start[c + 1] += start[c];
+    for (std::vector<T>* part : {&x, &y, &x_b, &y_b}) part->resize(static_cast<std::size_t>(start[kColumns]));
+    value.resize(x.size());
+    std::int64_t next[kColumns];
+    std::copy_n(start, kColumns, next);
+    for (std::int64_t k = 0; k < n; ++k) {
+      if (column[k] < 0) continue;
+      const std::int64_t to = next[column[k]]++;
+      x[to] = a[2 * k];
+      y[to] = a[2 * k + 1];
+      x_b[to] = b[2 * k];
+      y_b[to] = b[2 * k + 1];
+      value[to] = values[k];
     }
   }
 
@@ -52,17 +75,13 @@ struct ByColumn {
   std::size_t inside(const T* box_a, const T* box_b, double* to) const {
     if (!(box_a[0] <= box_a[2] && box_a[1] <= box_a[3] && box_b[0] <= box_b[2] && box_b[1] <= box_b[3]))
       return 0;
-    const T low_a = box_a[1], high_a = box_a[3], left_b = box_b[0], low_b = box_b[1], right_b = box_b[2],
-            high_b = box_b[3];
-    auto first = std::lower_bound(x.begin(), x.end(), box_a[0]);
-    auto last = std::upper_bound(first, x.end(), box_a[2]);
+    const T left = box_a[0], low = box_a[1], right = box_a[2], high = box_a[3];
+    const T left_b = box_b[0], low_b = box_b[1], right_b = box_b[2], high_b = box_b[3];
     std::size_t found = 0;
-    for (std::size_t k = static_cast<std::size_t>(first - x.begin()),
-                     end = static_cast<std::size_t>(last - x.begin());
-         k < end; ++k) {
+    for (std::int64_t k = start[column_of(left)]; k < start[column_of(right) + 1]; ++k) {
       to[found] = value[k];
-      found += (y[k] >= low_a) & (y[k] <= high_a) & (x_b[k] >= left_b) & (x_b[k] <= right_b) &
-               (y_b[k] >= low_b) & (y_b[k] <= high_b);
+      found += (x[k] >= left) & (x[k] <= right) & (y[k] >= low) & (y[k] <= high) & (x_b[k] >= left_b) &
+               (x_b[k] <= right_b) & (y_b[k] >= low_b) & (y_b[k] <= high_b);
     }
     return found;
   }

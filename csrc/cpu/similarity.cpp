@@ -24,17 +24,26 @@ bool is_below(const T* x, const T* y, std::int64_t dim, double floor) {
   return lengths > 0 && 2.0 * ((dot / lengths + 1.0) / 2.0) - 1.0 < floor;
 }
 
-// One row, where all vectors can be compared and no attribute counts: without a branch.
+constexpr std::int64_t kBlock = 256;
+
+// One row, where all vectors can be compared and no attribute counts. Nothing branches, so that it fills the
+// vector lanes.
 template <typename T>
 void plain_row(const T* cosines, std::int64_t mine, const Things<T>& b, const SimilarityRule& rule,
                double* scores) {
   const double half = rule.vector / 2, weight = rule.vector + rule.category;
-  const T floor = static_cast<T>(rule.floor);
-  for (std::int64_t j = 0; j < b.n; ++j) {
-    const double part = category_part(mine, b.categories[j], rule);
-    const double score = ((static_cast<double>(cosines[j]) + 1.0) * half + part) / weight;
-    const double within = score < 1.0 ? score : 1.0;
-    scores[j] = cosines[j] < floor ? 0.0 : within;
+  const double floor = static_cast<T>(rule.floor), unknown = category_part(mine, kAbsent, rule);
+  const double other = mine == kAbsent ? unknown : 0.0, same = mine == kAbsent ? unknown : rule.category;
+  const double part_of[4] = {other, same, unknown, unknown};
+  double part[kBlock];
+  for (std::int64_t start = 0; start < b.n; start += kBlock) {
+    const std::int64_t n = std::min(kBlock, b.n - start), *theirs = b.categories + start;
+    for (std::int64_t j = 0; j < n; ++j) part[j] = part_of[(theirs[j] == mine) + 2 * (theirs[j] == kAbsent)];
+    for (std::int64_t j = 0; j < n; ++j) {
+      const double cosine = cosines[start + j], score = ((cosine + 1.0) * half + part[j]) / weight;
+      const double within = score < 1.0 ? score : 1.0;
+      scores[start + j] = cosine < floor ? 0.0 : within;
+    }
   }
 }
 
@@ -84,7 +93,9 @@ void mixed_similarity(const Things<T>& a, const Things<T>& b, std::int64_t dim, 
       if (a.text[k * a.n + i] != kAbsent) which.push_back(k);
     const bool is_plain = which.empty() && !comparable;
     if (is_plain) plain_row(row, a.categories[i], b, rule, out);
-    for (std::int64_t j = 0; j < b.n; ++j) {
+    int n_near = 0;
+    for (std::int64_t j = 0; j < b.n; ++j) n_near += std::abs(row[j] - floor) < near;
+    for (std::int64_t j = 0; (!is_plain || n_near) && j < b.n; ++j) {
       const bool is_near = std::abs(row[j] - floor) < near;
       if (is_plain && !is_near) continue;
       const bool below =
