@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "cpu/assign.h"
 #include "cpu/parallel.h"
@@ -10,19 +11,16 @@
 namespace wmb {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Costs of one span. A row that is not allowed has forbidden pairs alone.
-void fill_costs(const ScoreSpans& in, std::int64_t span, std::int64_t cols, double* cost) {
-  for (std::int64_t i = 0; i < in.rows; ++i, cost += cols) {
-    const double* score = in.scores + i * in.n + in.starts[span];
-    if (in.allowed && !in.allowed[span * in.rows + i]) {
-      std::fill_n(cost, cols, kInfinity);
-    } else {
-      for (std::int64_t j = 0; j < cols; ++j) cost[j] = 1.0 - score[j];
-    }
-  }
+// The rows that may have a column of the span. The others are kept from the solver: they would not change
+// what it chooses, but each would have to be led to a place where it is alone.
+std::vector<std::int64_t> rows_of(const ScoreSpans& in, std::int64_t span) {
+  std::vector<std::int64_t> rows;
+  rows.reserve(static_cast<std::size_t>(in.rows));
+  for (std::int64_t i = 0; i < in.rows; ++i)
+    if (!in.allowed || in.allowed[span * in.rows + i]) rows.push_back(i);
+  return rows;
 }
 
 // The largest of `least` and n scores, in lanes that do not wait for each other.
@@ -48,23 +46,31 @@ double best_other(const double* score, std::int64_t n, std::int64_t skipped, dou
 void assign_spans(const ScoreSpans& in, std::int64_t* column, double* score, double* margin) {
   auto body = [&](std::size_t chunk) {
     const std::int64_t span = static_cast<std::int64_t>(chunk), start = in.starts[span];
-    const std::int64_t cols = in.starts[span + 1] - start, none = 0;
-    Scratch<double> cost(static_cast<std::size_t>(in.rows * cols));
-    fill_costs(in, span, cols, cost.data());
-    std::int64_t* chosen = column + span * in.rows;
+    const std::vector<std::int64_t> rows = rows_of(in, span);
+    const std::int64_t n = static_cast<std::int64_t>(rows.size()), cols = in.starts[span + 1] - start,
+                       none = 0;
+    Scratch<double> cost(static_cast<std::size_t>(n * cols));
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < cols; ++j)
+        cost.data()[i * cols + j] = 1.0 - in.scores[rows[i] * in.n + start + j];
+    std::vector<std::int64_t> chosen(rows.size());
     double total;
     std::uint8_t code;
-    assign(cost.data(), {1, &in.rows, &cols, &none, &none}, {false, true, true, 1.0 - in.least}, chosen,
+    assign(cost.data(), {1, &n, &cols, &none, &none}, {false, true, true, 1.0 - in.least}, chosen.data(),
            &total, &code);
-    for (std::int64_t i = 0; i < in.rows; ++i) {
-      const double* row = in.scores + i * in.n + start;
-      const std::int64_t k = span * in.rows + i;
+    const std::int64_t first = span * in.rows;
+    std::fill_n(column + first, in.rows, -1);
+    std::fill_n(score + first, in.rows, kNone);
+    std::fill_n(margin + first, in.rows, kNone);
+    for (std::int64_t i = 0; i < n && cols > 0; ++i) {
+      const double* row = in.scores + rows[i] * in.n + start;
+      const std::int64_t at = first + rows[i];
       const bool accepted = chosen[i] >= 0 && row[chosen[i]] >= in.least;
-      if (!accepted) chosen[i] = -1;
-      score[k] = accepted ? row[chosen[i]] : kNone;
-      margin[k] = (accepted ? score[k] : in.least) - best_other(row, cols, chosen[i], in.least);
-      if (cols == 0 || (in.allowed && !in.allowed[k])) margin[k] = kNone;
-      if (accepted) chosen[i] += start;
+      const double mine = accepted ? row[chosen[i]] : in.least;
+      margin[at] = mine - best_other(row, cols, accepted ? chosen[i] : -1, in.least);
+      if (!accepted) continue;
+      column[at] = start + chosen[i];
+      score[at] = mine;
     }
   };
   for_chunks(static_cast<std::size_t>(in.spans), body);

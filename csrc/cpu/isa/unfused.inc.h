@@ -10,6 +10,7 @@
 //   2^31; anything elsewhere rounded<T>(x)          x rounded to T root(x)                correctly rounded
 //   Counter                add(flag), total()
 //   Sum                    add(Real, position), total(): four lanes, by position; (0 + 2) + (1 + 3)
+//   load_two(p, left, ...) p[0], p[2], ... and p[1], p[3], ..., loaded as by load
 //   below_of, inside_of    the vector parts of Select::below and between; they return how many values they
 //   took
 //
