@@ -25,6 +25,7 @@ void bind_match(nb::module_& m);
 void bind_raycast(nb::module_& m);
 void bind_reproject(nb::module_& m);
 void bind_rpe(nb::module_& m);
+void bind_similarity(nb::module_& m);
 void bind_stats(nb::module_& m);
 
 }  // namespace wmb

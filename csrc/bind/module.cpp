@@ -33,5 +33,6 @@ NB_MODULE(_core, m) {
   wmb::bind_raycast(m);
   wmb::bind_reproject(m);
   wmb::bind_rpe(m);
+  wmb::bind_similarity(m);
   wmb::bind_stats(m);
 }

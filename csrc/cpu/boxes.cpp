@@ -14,33 +14,76 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-template <typename T>
-bool holds(const T* box, const T* point) {
-  return point[0] >= box[0] && point[0] <= box[2] && point[1] >= box[1] && point[1] <= box[3];
-}
-
-double median_of(std::vector<double>& values) {
-  if (values.empty()) return kNone;
-  for (double value : values)
-    if (!std::isfinite(value)) return kInfinite;
-  std::sort(values.begin(), values.end());
-  std::size_t n = values.size();
+double median_of(double* values, std::size_t n) {
+  if (n == 0) return kNone;
+  for (std::size_t k = 0; k < n; ++k)
+    if (!std::isfinite(values[k])) return kInfinite;
+  std::sort(values, values + n);
   return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
-// The points of one item in the order of their x, so that a box looks only at those between its sides.
+constexpr int kColumns = 64;
+
+// The correspondences of one item, dealt out to columns by their x in a, so that a box looks only at those of
+// the columns between its sides.
 template <typename T>
 struct ByColumn {
-  std::vector<std::int64_t> order;
-  std::vector<T> x;
+  double least = kInfinite, scale = 0;
+  std::int64_t start[kColumns + 1] = {};
+  std::vector<T> x, y, x_b, y_b;
+  std::vector<double> value;
 
-  ByColumn(const T* points, std::int64_t n) {
-    for (std::int64_t k = 0; k < n; ++k)
-      if (!std::isnan(points[2 * k])) order.push_back(k);
-    std::sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
-      return points[2 * i] < points[2 * j] || (points[2 * i] == points[2 * j] && i < j);
-    });
-    for (std::int64_t k : order) x.push_back(points[2 * k]);
+  // Never less for a larger x; those beyond the finite ones belong to the outer columns.
+  int column_of(T at) const {
+    const double k = (static_cast<double>(at) - least) * scale;
+    return !(k > 0) ? 0 : k < kColumns - 1 ? static_cast<int>(k) : kColumns - 1;
+  }
+
+  ByColumn(const T* a, const T* b, const T* values, std::int64_t n) {
+    double most = -kInfinite;
+    for (std::int64_t k = 0; k < n; ++k) {
+      const double at = a[2 * k];
+      if (!std::isfinite(at)) continue;
+      least = std::min(least, at);
+      most = std::max(most, at);
+    }
+    if (most > least) scale = kColumns / (most - least);
+    std::vector<int> column(static_cast<std::size_t>(n), -1);  // none where x is NaN
+    for (std::int64_t k = 0; k < n; ++k) {
+      if (std::isnan(a[2 * k])) continue;
+      column[k] = column_of(a[2 * k]);
+      start[column[k] + 1] += 1;
+    }
+    for (int c = 0; c < kColumns; ++c) start[c + 1] += start[c];
+    for (std::vector<T>* part : {&x, &y, &x_b, &y_b}) part->resize(static_cast<std::size_t>(start[kColumns]));
+    value.resize(x.size());
+    std::int64_t next[kColumns];
+    std::copy_n(start, kColumns, next);
+    for (std::int64_t k = 0; k < n; ++k) {
+      if (column[k] < 0) continue;
+      const std::int64_t to = next[column[k]]++;
+      x[to] = a[2 * k];
+      y[to] = a[2 * k + 1];
+      x_b[to] = b[2 * k];
+      y_b[to] = b[2 * k + 1];
+      value[to] = values[k];
+    }
+  }
+
+  // Writes the values inside both boxes and returns their number. It does not branch on what is inside: that
+  // cannot be foreseen.
+  std::size_t inside(const T* box_a, const T* box_b, double* to) const {
+    if (!(box_a[0] <= box_a[2] && box_a[1] <= box_a[3] && box_b[0] <= box_b[2] && box_b[1] <= box_b[3]))
+      return 0;
+    const T left = box_a[0], low = box_a[1], right = box_a[2], high = box_a[3];
+    const T left_b = box_b[0], low_b = box_b[1], right_b = box_b[2], high_b = box_b[3];
+    std::size_t found = 0;
+    for (std::int64_t k = start[column_of(left)]; k < start[column_of(right) + 1]; ++k) {
+      to[found] = value[k];
+      found += (x[k] >= left) & (x[k] <= right) & (y[k] >= low) & (y[k] <= high) & (x_b[k] >= left_b) &
+               (x_b[k] <= right_b) & (y_b[k] >= low_b) & (y_b[k] <= high_b);
+    }
+    return found;
   }
 };
 
@@ -49,21 +92,13 @@ struct ByColumn {
 template <typename T>
 void box_medians(const BoxedValues<T>& in, double* median, std::int64_t* count) {
   auto body = [&](std::size_t chunk) {
-    std::int64_t item = static_cast<std::int64_t>(chunk);
-    const T *a = in.a + 2 * item * in.n_points, *b = in.b + 2 * item * in.n_points;
-    const T* values = in.values + item * in.n_points;
-    ByColumn<T> points(a, in.lengths[item]);
-    std::vector<double> inside;
+    std::int64_t item = static_cast<std::int64_t>(chunk), start = item * in.n_points;
+    ByColumn<T> points(in.a + 2 * start, in.b + 2 * start, in.values + start, in.lengths[item]);
+    std::vector<double> inside(points.x.size() + 1);
     for (std::int64_t r = item * in.n_boxes; r < (item + 1) * in.n_boxes; ++r) {
-      const T *box_a = in.boxes_a + 4 * r, *box_b = in.boxes_b + 4 * r;
-      auto first = std::lower_bound(points.x.begin(), points.x.end(), box_a[0]);
-      inside.clear();
-      for (auto k = points.order.begin() + (first - points.x.begin()); k != points.order.end(); ++k) {
-        if (!(a[2 * *k] <= box_a[2])) break;
-        if (holds(box_a, a + 2 * *k) && holds(box_b, b + 2 * *k)) inside.push_back(values[*k]);
-      }
-      count[r] = static_cast<std::int64_t>(inside.size());
-      median[r] = median_of(inside);
+      std::size_t n = points.inside(in.boxes_a + 4 * r, in.boxes_b + 4 * r, inside.data());
+      count[r] = static_cast<std::int64_t>(n);
+      median[r] = median_of(inside.data(), n);
     }
   };
   for_chunks(static_cast<std::size_t>(in.n_items), body);

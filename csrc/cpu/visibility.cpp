@@ -7,6 +7,7 @@
 #include "core/hull.h"
 #include "cpu/parallel.h"
 #include "cpu/reproject.h"
+#include "cpu/simd.h"
 
 namespace wmb {
 namespace {
@@ -48,57 +49,56 @@ Encounter encounter(const T* points, std::int64_t n, const T* depth, const T* co
 }
 
 // The same where pixels, their depth and the depth seen there are given; without the points inside, which
-// inside_of() gathers where they are needed. Counting does not branch, so that it fills the vector lanes.
+// each_inside() finds where they are needed.
 template <typename T>
 Encounter sampled(const Samples<T>& samples, std::int64_t item, const VisibilityRule& rule) {
-  std::int64_t at = item * samples.n_points, n = samples.lengths[item];
-  const T *pixels = samples.pixels + 2 * at, *z = samples.depth + at, *seen = samples.seen + at;
-  const T* confidence = samples.confidence ? samples.confidence + at : nullptr;
-  double width = samples.sizes[2 * item], height = samples.sizes[2 * item + 1];
+  std::int64_t at = item * samples.n_points;
+  isa::SampledTally tally = reproject_kernels<T>().sampled(
+      {samples.lengths[item], samples.pixels + 2 * at, samples.depth + at, samples.seen + at,
+       samples.confidence ? samples.confidence + at : nullptr, samples.sizes[2 * item],
+       samples.sizes[2 * item + 1]},
+      rule.occlusion, rule.min_confidence);
   Encounter met;
-  met.n = n;
-  std::int64_t finite = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    double u = pixels[2 * i], v = pixels[2 * i + 1], depth = z[i], current = seen[i];
-    finite += is_finite(u) & is_finite(v) & is_finite(depth);
-    std::int64_t inside = (depth > 0) & within(u, width) & within(v, height);
-    std::int64_t trusted = confidence ? confidence[i] >= rule.min_confidence : true;
-    std::int64_t usable = inside & is_depth(current) & trusted;
-    met.n_inside += inside;
-    met.usable += usable;
-    met.occluded += usable & (current < rule.occlusion * depth);
-  }
-  met.finite = finite == n;
+  met.n = samples.lengths[item];
+  met.n_inside = tally.inside;
+  met.usable = tally.usable;
+  met.occluded = tally.occluded;
+  met.finite = tally.finite == met.n;
   return met;
 }
 
-// Every stride-th of an item's points inside.
-template <typename T>
-std::vector<Point2> inside_of(const Samples<T>& samples, std::int64_t item, std::int64_t stride) {
+// Calls what() with every stride-th of an item's points, of those that are inside.
+template <typename T, typename What>
+void each_inside(const Samples<T>& samples, std::int64_t item, std::int64_t stride, What what) {
   std::int64_t at = item * samples.n_points;
-  std::vector<Point2> points;
-  points.reserve(static_cast<std::size_t>(samples.lengths[item] / stride + 1));
-  for (std::int64_t i = 0; i < samples.lengths[item]; i += stride) {
-    double u = samples.pixels[2 * (at + i)], v = samples.pixels[2 * (at + i) + 1];
-    if (samples.depth[at + i] > 0 && within(u, samples.sizes[2 * item]) &&
-        within(v, samples.sizes[2 * item + 1]))
-      points.push_back({u, v});
+  double width = samples.sizes[2 * item], height = samples.sizes[2 * item + 1];
+  for (std::int64_t i = at; i < at + samples.lengths[item]; i += stride) {
+    double u = samples.pixels[2 * i], v = samples.pixels[2 * i + 1];
+    if ((samples.depth[i] > 0) & within(u, width) & within(v, height)) what(Point2{u, v});
   }
-  return points;
 }
 
-// The area of the quadrilateral of the leftmost, lowest, rightmost and highest point: the hull's is no less.
-double area_of_extremes(const std::vector<Point2>& points) {
-  if (points.empty()) return 0;
-  Point2 left = points[0], right = left, low = left, high = left;
-  for (const Point2& p : points) {
+constexpr double kMargin = 1 + 1e-9;  // beyond which rounding cannot have made the extremes' area the larger
+
+// The leftmost, lowest, rightmost and highest of some points: the hull's area is no less than that of their
+// quadrilateral.
+struct Extremes {
+  bool any = false;
+  Point2 left{}, right{}, low{}, high{};
+
+  void add(const Point2& p) {
+    if (!any) left = right = low = high = p;
+    any = true;
     if (p.x < left.x) left = p;
     if (p.x > right.x) right = p;
     if (p.y < low.y) low = p;
     if (p.y > high.y) high = p;
   }
-  return 0.5 * std::abs((right.x - left.x) * (high.y - low.y) - (right.y - left.y) * (high.x - low.x));
-}
+  bool surely_large(const VisibilityRule& rule) const {
+    double twice = (right.x - left.x) * (high.y - low.y) - (right.y - left.y) * (high.x - low.x);
+    return 0.5 * std::abs(twice) >= kMargin * rule.min_area;
+  }
+};
 
 double hull_of(std::vector<Point2>& points) {
   std::sort(points.begin(), points.end(),
@@ -107,10 +107,10 @@ double hull_of(std::vector<Point2>& points) {
   return hull_area(points.data(), static_cast<std::int64_t>(points.size()), chain.data());
 }
 
-constexpr double kMargin = 1 + 1e-9;  // beyond which rounding cannot have made the extremes' area the larger
-
 bool surely_large(const std::vector<Point2>& points, const VisibilityRule& rule) {
-  return area_of_extremes(points) >= kMargin * rule.min_area;
+  Extremes extremes;
+  for (const Point2& p : points) extremes.add(p);
+  return extremes.surely_large(rule);
 }
 
 // is_too_small() says whether the points inside cover too little.
@@ -163,15 +163,21 @@ void sampled_visibility(const Samples<T>& samples, const VisibilityRule& rule, b
     double inside = static_cast<double>(met.n_inside);
     double all = met.finite && met.n ? static_cast<double>(met.n) : kNone;
     double area = kNone;
+    auto gather = [&] {
+      met.inside.reserve(static_cast<std::size_t>(met.n_inside));
+      each_inside(samples, i, 1, [&](const Point2& p) { met.inside.push_back(p); });
+    };
     if (with_area && met.finite && met.n) {
-      std::vector<Point2> points = inside_of(samples, i, 1);
-      area = hull_of(points);
+      gather();
+      area = hull_of(met.inside);
     }
     auto is_too_small = [&] {
       if (with_area) return area < rule.min_area;
-      if (surely_large(inside_of(samples, i, kSparse), rule)) return false;
-      std::vector<Point2> points = inside_of(samples, i, 1);
-      return !surely_large(points, rule) && hull_of(points) < rule.min_area;
+      Extremes some;
+      each_inside(samples, i, kSparse, [&](const Point2& p) { some.add(p); });
+      if (some.surely_large(rule)) return false;
+      gather();
+      return !surely_large(met.inside, rule) && hull_of(met.inside) < rule.min_area;
     };
     out.state[i] = static_cast<std::uint8_t>(judge(met, rule, is_too_small));
     out.inside[i] = inside / all;

@@ -47,6 +47,19 @@ struct Tally {
   double error = 0;  // the sum, position by position in four lanes, then the lanes
 };
 
+// Points of one instance in a view: their pixels (n, 2), their depth and the depth seen there. confidence is
+// null where there is none.
+template <typename T>
+struct SampledPoints {
+  std::int64_t n;
+  const T *pixels, *depth, *seen, *confidence;
+  double width, height;
+};
+
+struct SampledTally {
+  std::int64_t finite, inside, usable, occluded;
+};
+
 template <typename T>
 struct Reproject {
   // Where a row's pixels land: column, row, depth in float64, NaN for a pixel without depth. Pixels behind
@@ -69,6 +82,10 @@ struct Reproject {
   // The same as a distance in source pixels: what the destination sees there is taken back along its own ray.
   void (*round_trip)(const SourcePoints& points, const DestinationView<T>& to, const Transform& back,
                      const Camera& source, Gate<T> gate, T* error, Tally& tally);
+
+  // How many points are finite; inside, and before the camera; of those, where a depth of at least
+  // `trusted` is seen; and of those, where it is less than `occlusion` of the point's.
+  SampledTally (*sampled)(const SampledPoints<T>& points, double occlusion, double trusted);
 };
 
 // How many of some values lie where.

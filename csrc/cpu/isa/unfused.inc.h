@@ -10,6 +10,7 @@
 //   2^31; anything elsewhere rounded<T>(x)          x rounded to T root(x)                correctly rounded
 //   Counter                add(flag), total()
 //   Sum                    add(Real, position), total(): four lanes, by position; (0 + 2) + (1 + 3)
+//   load_two(p, left, ...) p[0], p[2], ... and p[1], p[3], ..., loaded as by load
 //   below_of, inside_of    the vector parts of Select::below and between; they return how many values they
 //   took
 //
@@ -247,6 +248,27 @@ void round_trip(const SourcePoints& points_, const DestinationView<T>& to_, cons
 }
 
 template <typename T>
+SampledTally sampled(const SampledPoints<T>& points_, double occlusion, double trusted) {
+  const SampledPoints<T> points = points_;
+  Counter finite, inside, usable, occluded;
+  for (std::int64_t i = 0; i < points.n; i += kLanes) {
+    const std::int64_t left = points.n - i;
+    Real u, v, z = load(points.depth + i, left), seen = load(points.seen + i, left);
+    load_two(points.pixels + 2 * i, left, u, v);
+    const Real none(kNoLimit);
+    finite.add((magnitude(u) < none) & (magnitude(v) < none) & (magnitude(z) < none) &
+               (counting(i) < Real(static_cast<double>(points.n))));
+    Flag in = (z > Real(0.0)) & within(u, points.width) & within(v, points.height);  // none beyond n
+    inside.add(in);
+    in = in & is_depth(seen);
+    if (points.confidence) in = in & (load(points.confidence + i, left) >= Real(trusted));
+    usable.add(in);
+    occluded.add(in & (seen < Real(occlusion) * z));
+  }
+  return {finite.total(), inside.total(), usable.total(), occluded.total()};
+}
+
+template <typename T>
 std::int64_t below(std::int64_t n, const T* x, T least, T pivot) {
   std::int64_t found = 0;
   for (std::int64_t i = below_of(n, x, least, pivot, found); i < n; ++i)
@@ -277,7 +299,7 @@ void between(std::int64_t n, const T* x, T least, T low, T high, T* kept, Ranks&
 
 template <typename T>
 constexpr Reproject<T> reproject_table() {
-  return {land<T>, agree<T, Nearest>, agree<T, Bilinear>, distance<T>, round_trip<T>};
+  return {land<T>, agree<T, Nearest>, agree<T, Bilinear>, distance<T>, round_trip<T>, sampled<T>};
 }
 
 constexpr Unfused table() {

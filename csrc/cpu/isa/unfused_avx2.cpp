@@ -54,6 +54,19 @@ inline void store(double* p, Real x, std::int64_t left) {
   else
     _mm256_maskstore_pd(p, _mm256_cvtepi32_epi64(first_lanes(left)), x.v);
 }
+inline void load_two(const float* p, std::int64_t left, Real& first, Real& second) {
+  __m128 low = _mm_maskload_ps(p, first_lanes(2 * left)), high = _mm_setzero_ps();
+  if (left > 2) high = _mm_maskload_ps(p + 4, first_lanes(2 * left - 4));
+  first = _mm256_cvtps_pd(_mm_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)));
+  second = _mm256_cvtps_pd(_mm_shuffle_ps(low, high, _MM_SHUFFLE(3, 1, 3, 1)));
+}
+inline void load_two(const double* p, std::int64_t left, Real& first, Real& second) {
+  __m256d low = load(p, 2 * left).v, high = _mm256_setzero_pd();
+  if (left > 2) high = load(p + 4, 2 * left - 4).v;
+  __m256d firsts = _mm256_unpacklo_pd(low, high), seconds = _mm256_unpackhi_pd(low, high);
+  first = _mm256_permute4x64_pd(firsts, _MM_SHUFFLE(3, 1, 2, 0));
+  second = _mm256_permute4x64_pd(seconds, _MM_SHUFFLE(3, 1, 2, 0));
+}
 inline Real counting(std::int64_t i) { return Real(static_cast<double>(i)) + _mm256_setr_pd(0, 1, 2, 3); }
 inline Real choose(Flag f, Real a, Real b) { return _mm256_blendv_pd(b.v, a.v, f.v); }
 inline Real magnitude(Real x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x.v); }

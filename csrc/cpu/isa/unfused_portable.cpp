@@ -20,6 +20,11 @@ template <typename T>
 void store(T* p, Real x, std::int64_t) {
   *p = static_cast<T>(x);
 }
+template <typename T>
+void load_two(const T* p, std::int64_t, Real& first, Real& second) {
+  first = p[0];
+  second = p[1];
+}
 Real counting(std::int64_t i) { return static_cast<double>(i); }
 Real choose(Flag f, Real a, Real b) { return f ? a : b; }
 Real magnitude(Real x) { return std::fabs(x); }

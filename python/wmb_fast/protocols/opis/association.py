@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._walls.errors import bad_value
-from ...ops.assign import assign
+from ..._walls.ext import core
 from ...ops.cosine import cosine_matrix
 from .constants import (
     AMBIGUITY_MARGIN,
@@ -20,15 +18,17 @@ from .constants import (
     EMBEDDING_WEIGHT,
     MIN_AFFINITY,
     MIN_COSINE,
-    NULL_COST,
     SMALLEST_NORM,
     UNKNOWN_CATEGORY,
 )
-from .described import ABSENT, Array, Described, Floats
+from .described import Array, Described, Floats
 
 Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]
 NEAR_FLOOR = 1e-6  # cosines this near to the floor are summed again, in the published order
+_SIMILARITY = np.array(
+    [EMBEDDING_WEIGHT, ATTRIBUTE_WEIGHT, CATEGORY_WEIGHT, UNKNOWN_CATEGORY, MIN_COSINE, NEAR_FLOOR], dtype=np.float64
+)
 
 
 @dataclass(frozen=True)
@@ -90,31 +90,10 @@ def affinities(reference: Described, observed: Described) -> Affinities:
         >>> affinities(Described.of_arrays(one, [7]), Described.of_arrays(other, [7])).scores.round(6)
         array([[0.826667]])
     """
-    cosines, comparable = _cosines(reference, observed)
-    below = _below_floor(cosines, reference, observed)
-    has = ((objects.attribute_text != ABSENT).any(axis=1) for objects in (reference, observed))
-    shared = np.flatnonzero(np.logical_and(*has))
-    by_category = {int(c): _category_part(int(c), observed.categories) for c in set(reference.categories.tolist())}
+    a, b = _same_width(reference.embeddings, observed.embeddings)
+    cosines, comparable = _cosines(reference, observed, a, b)
     scores = np.empty(cosines.shape)
-    for i, score in enumerate(scores):  # one reference at a time: its row stays in the processor's cache
-        np.add(cosines[i], 1.0, out=score, dtype=np.float64)
-        score *= EMBEDDING_WEIGHT / 2
-        weights: Any = EMBEDDING_WEIGHT
-        nothing = below[i]
-        if comparable is not None:
-            score[~comparable[i]] = 0.0
-            weights = EMBEDDING_WEIGHT * comparable[i]
-            nothing = np.where(comparable[i], nothing, True)
-        if len(shared):
-            both, alike = _attributes(reference, i, observed, shared)
-            score += ATTRIBUTE_WEIGHT * alike
-            weights = weights + ATTRIBUTE_WEIGHT * both
-            if comparable is not None:
-                nothing = np.where(comparable[i], nothing, ~both)
-        score += by_category[int(reference.categories[i])]
-        score /= weights + CATEGORY_WEIGHT
-        np.minimum(score, 1.0, out=score)
-        score[nothing] = 0.0
+    core.mixed_similarity(*_parts(reference, a), *_parts(observed, b), cosines, comparable, _SIMILARITY, scores)
     if comparable is not None:
         scores[~_finite(reference)] = 0.0
         scores[:, ~_finite(observed)] = 0.0
@@ -122,18 +101,27 @@ def affinities(reference: Described, observed: Described) -> Affinities:
     return Affinities(scores, cosines)
 
 
+def _parts(objects: Described, embeddings: Array) -> tuple[Array, ...]:
+    codes = (np.ascontiguousarray(x, dtype=np.int64) for x in (objects.categories, objects.attribute_text))
+    return embeddings, *codes, np.ascontiguousarray(objects.attribute_number, dtype=np.float64)
+
+
 def _finite(objects: Described) -> Flags:
     return np.asarray(np.isfinite(objects.embeddings).all(axis=1))
 
 
-def _cosines(reference: Described, observed: Described) -> tuple[Array, Flags | None]:
-    """Cosines, and where there are any; ``None`` for everywhere."""
-    shape = len(reference), len(observed)
-    width = max(reference.embeddings.shape[1], observed.embeddings.shape[1])
+def _same_width(*sets: Array) -> list[Array]:
+    """Embeddings of two sets in one dtype and width; what is shorter is filled with zeros."""
+    width, kind = max(rows.shape[1] for rows in sets), np.result_type(*sets)
+    padded = (rows if rows.shape[1] == width else np.pad(rows, ((0, 0), (0, width - rows.shape[1]))) for rows in sets)
+    return [np.ascontiguousarray(rows, dtype=kind) for rows in padded]
+
+
+def _cosines(reference: Described, observed: Described, a: Array, b: Array) -> tuple[Array, Flags | None]:
+    """Cosines of embeddings of one width, and where there are any; ``None`` for everywhere."""
+    shape, width = (len(reference), len(observed)), a.shape[1]
     if not width or not all(shape):
-        return np.zeros(shape), np.zeros(shape, dtype=bool)
-    kind = np.result_type(reference.embeddings, observed.embeddings)
-    a, b = (_widened(x.embeddings, width, kind) for x in (reference, observed))
+        return np.zeros(shape, dtype=a.dtype), np.zeros(shape, dtype=bool)
     cosines = cosine_matrix(a, b)
     if (reference.dims == width).all() and (observed.dims == width).all() and not np.isnan(cosines).any():
         return cosines, None
@@ -142,44 +130,6 @@ def _cosines(reference: Described, observed: Described) -> tuple[Array, Flags | 
     alike = (reference.dims[:, None] == observed.dims[None, :]) & (reference.dims > 0)[:, None]
     comparable = alike & long_enough[0][:, None] & long_enough[1][None, :] & ~np.isnan(cosines)
     return np.where(comparable, cosines, 0.0), comparable
-
-
-def _widened(rows: Array, width: int, kind: npt.DTypeLike) -> Array:
-    rows = np.ascontiguousarray(rows, dtype=kind)
-    return rows if rows.shape[1] == width else np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
-
-
-def _attributes(reference: Described, i: int, observed: Described, which: Indices) -> tuple[Flags, Floats]:
-    """Which of N observations share an attribute with reference i, and the mean over those that they share."""
-    count, total = np.zeros(len(observed), dtype=np.int64), np.zeros(len(observed))
-    for a in which.tolist():
-        mine, theirs = reference.attribute_text[a, i], observed.attribute_text[a]
-        x, y = reference.attribute_number[a, i], observed.attribute_number[a]
-        if mine == ABSENT:
-            continue
-        with np.errstate(invalid="ignore"):
-            nearness = np.clip(1.0 - np.abs(y - x) / max(abs(x), 1.0), 0.0, 1.0)
-        score = np.where(np.isnan(nearness), mine == theirs, nearness)
-        total += np.where(theirs != ABSENT, score, 0.0)
-        count += theirs != ABSENT
-    return count > 0, np.divide(total, count, out=total, where=count > 0)
-
-
-def _category_part(mine: int, theirs: Indices) -> Floats:
-    known = (theirs != ABSENT) & (mine != ABSENT)
-    return np.where(known, np.where(theirs == mine, CATEGORY_WEIGHT, 0.0), CATEGORY_WEIGHT * UNKNOWN_CATEGORY)
-
-
-def _below_floor(cosines: Array, reference: Described, observed: Described) -> Flags:
-    """The published test is on ``2 s - 1``, s being the cosine moved to 0..1: rounding decides cosines of 0.05."""
-    below = cosines < MIN_COSINE
-    for near in np.flatnonzero(np.abs(cosines - MIN_COSINE) < NEAR_FLOOR).tolist():
-        i, j = divmod(near, len(observed))
-        a, b = reference.embeddings[i].tolist(), observed.embeddings[j].tolist()
-        dot = sum(x * y for x, y in zip(a, b, strict=False))
-        lengths = math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(y * y for y in b))
-        below[i, j] = lengths > 0 and 2.0 * ((dot / lengths + 1.0) / 2.0) - 1.0 < MIN_COSINE
-    return np.asarray(below)
 
 
 def associate(
@@ -224,50 +174,14 @@ def associate(
     if candidates is not None and candidates.shape != shape:
         raise bad_value("associate", "candidates", f"have shape {shape}", candidates.shape)
     found = affinities(reference, observed)
-    column = _assigned(found.scores, bounds, candidates)
+    column, score, margin = np.empty(shape, dtype=np.int64), np.empty(shape), np.empty(shape)
+    allowed = None if candidates is None else np.ascontiguousarray(candidates, dtype=bool)
+    core.assign_spans(found.scores, bounds, allowed, MIN_AFFINITY, column, score, margin)
     frame, row = np.nonzero(column >= 0)
     position = column[frame, row]
-    accepted = found.scores[row, position] >= MIN_AFFINITY
-    column[frame[~accepted], row[~accepted]] = -1
-    frame, row, position = frame[accepted], row[accepted], position[accepted]
-    score, cosine = np.full(shape, np.nan), np.full(shape, np.nan)
-    score[frame, row], cosine[frame, row] = found.scores[row, position], found.cosines[row, position]
-    margin = _margins(found.scores, bounds, score, row, position)
-    if candidates is not None:
-        margin[~candidates] = np.nan
+    cosine = np.full(shape, np.nan)
+    cosine[frame, row] = found.cosines[row, position]
     unmatched = np.ones(len(observed), dtype=bool)
     unmatched[position] = False
     with np.errstate(invalid="ignore"):
         return Association(column, cosine, score, margin, margin < AMBIGUITY_MARGIN, unmatched)
-
-
-def _assigned(scores: Floats, bounds: Indices, candidates: Flags | None) -> Indices:
-    """(T, R): the observation that each reference takes, -1 for none.
-
-    References that are no candidates, and places beyond a frame's observations, are forbidden pairs: what they leave
-    for the others is what the solver chooses without them.
-    """
-    n_frames, n_references, counts = len(bounds) - 1, len(scores), np.diff(bounds)
-    cost = np.full((n_frames, n_references, int(counts.max(initial=0))), np.inf)
-    if cost.size and (counts == counts[0]).all():
-        np.subtract(1.0, scores.reshape(n_references, n_frames, -1).transpose(1, 0, 2), out=cost)
-    else:
-        for t, n in enumerate(counts.tolist()):
-            cost[t, :, :n] = 1.0 - scores[:, bounds[t] : bounds[t + 1]]
-    if candidates is not None:
-        cost[~candidates] = np.inf
-    chosen = assign(cost, null_cost=NULL_COST, ties="opis")
-    return np.where(chosen >= 0, chosen + bounds[:-1, None], -1)
-
-
-def _margins(scores: Floats, bounds: Indices, score: Floats, row: Indices, position: Indices) -> Floats:
-    margin = np.full(score.shape, np.nan)
-    busy = np.flatnonzero(np.diff(bounds))
-    if not len(busy) or not len(scores):
-        return margin
-    others = scores.copy()
-    others[row, position] = -np.inf
-    best_other = np.maximum.reduceat(others, bounds[busy], axis=1).T
-    chosen = np.where(np.isnan(score[busy]), MIN_AFFINITY, score[busy])
-    margin[busy] = chosen - np.maximum(best_other, MIN_AFFINITY)
-    return margin

@@ -11,7 +11,6 @@ EMBEDDING_WEIGHT, ATTRIBUTE_WEIGHT, CATEGORY_WEIGHT = 0.65, 0.25, 0.10
 UNKNOWN_CATEGORY = 0.5  # the similarity to an object without a category
 MIN_COSINE = 0.05  # below, two objects are not the same whatever else agrees
 MIN_AFFINITY = 0.35  # a pair is accepted from here on
-NULL_COST = 1.0 - MIN_AFFINITY
 AMBIGUITY_MARGIN = 0.05
 SMALLEST_NORM = 1e-12  # an embedding shorter than this has no direction
 ATTRIBUTES = ("color", "shape", "texture", "mark")

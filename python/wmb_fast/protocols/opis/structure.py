@@ -167,8 +167,8 @@ def static_scores(
         rho = found.median / np.hypot(seen[..., 2] - seen[..., 0], seen[..., 3] - seen[..., 1])
         enough, measured = found.n >= FEWEST_CORRESPONDENCES, np.isfinite(rho)
         score = np.where(enough & measured, np.exp(-rho / tolerance), np.nan)
-    reason = np.where(enough, np.where(measured, SCORED, NO_UNIT), TOO_FEW)
-    return score, np.where(asked, reason, "")
+    reasons = np.array(["", TOO_FEW, NO_UNIT, SCORED])
+    return score, reasons[np.where(asked, np.where(enough, 2 + measured, 1), 0)]
 
 
 def _padded(matches: Sequence[Correspondences | None]) -> tuple[Floats, Floats, Floats, Indices]:

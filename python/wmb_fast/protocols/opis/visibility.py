@@ -183,13 +183,15 @@ class Sighting:
         return str(REASONS[int(self.why[frame, instance])])
 
 
-def _sighting(
-    shape: tuple[int, int], known: Flags, rules: Mapping[Why, tuple[State, Flags]], trust: Floats
-) -> Sighting:
-    """Of reasons in rising precedence, the last that holds."""
+def _decided(shape: tuple[int, ...], rules: Mapping[Why, tuple[State, Flags]]) -> tuple[Codes, Codes]:
+    """States and the places of their reasons: of reasons in rising precedence, the last that holds."""
     state, why = np.zeros(shape, np.uint8), np.full(shape, _AT[Why.NO_EVIDENCE], np.uint8)
     for reason, (what, where) in rules.items():
         state[where], why[where] = what, _AT[reason]
+    return state, why
+
+
+def _sighting(state: Codes, why: Codes, trust: Floats, known: Flags) -> Sighting:
     failed = (state == State.EVALUATOR_FAILURE) | (state == State.UNRELIABLE_CAMERA_POSE)
     visible = state == State.EXPECTED_VISIBLE
     eligible = visible | (state == State.INSUFFICIENT_BASELINE)
@@ -248,7 +250,7 @@ def project(projections: Projections, n_frames: int, n_references: int, frame_si
         Why.CAMERA: (State.UNRELIABLE_CAMERA_POSE, trust < MIN_CAMERA_CONFIDENCE),
         Why.NOT_INPUT_ONLY: (State.EVALUATOR_FAILURE, ~projections.input_only),
     }
-    return _spread(told, trust, at, shape)
+    return _spread(*_decided(trust.shape, told), trust, at, shape)
 
 
 def look(
@@ -288,7 +290,7 @@ def look(
         Why.UNDECIDED: (State.EVALUATOR_FAILURE, states == Visibility.UNKNOWN),
         Why.CAMERA: (State.UNRELIABLE_CAMERA_POSE, trust < MIN_CAMERA_CONFIDENCE),
     }
-    return _sighting(states.shape, np.ones(states.shape, dtype=bool), told, trust)
+    return _sighting(*_decided(states.shape, told), trust, np.ones(states.shape, dtype=bool))
 
 
 def _of_states(states: Codes) -> dict[Why, tuple[State, Flags]]:
@@ -300,18 +302,12 @@ def _of_states(states: Codes) -> dict[Why, tuple[State, Flags]]:
     }
 
 
-def _spread(
-    told: Mapping[Why, tuple[State, Flags]], trust: Floats, at: tuple[Indices, Indices], shape: tuple[int, int]
-) -> Sighting:
-    """Reasons of M pairs, over all T x R."""
+def _spread(state: Codes, why: Codes, trust: Floats, at: tuple[Indices, Indices], shape: tuple[int, int]) -> Sighting:
+    """What is known of M pairs, over all T x R."""
+    states, whys = _decided(shape, {})
     known, everywhere = np.zeros(shape, dtype=bool), np.zeros(shape)
-    known[at], everywhere[at] = True, trust
-    rules = {}
-    for why, (state, where) in told.items():
-        holds = np.zeros(shape, dtype=bool)
-        holds[at] = where
-        rules[why] = (state, holds)
-    return _sighting(shape, known, rules, everywhere)
+    states[at], whys[at], known[at], everywhere[at] = state, why, True, trust
+    return _sighting(states, whys, everywhere, known)
 
 
 def _check_places(at: tuple[Indices, Indices], shape: tuple[int, int]) -> None:
@@ -334,11 +330,13 @@ def direct_areas(boxes: npt.ArrayLike, frame_sizes: npt.ArrayLike) -> Floats:
     """
     box, size = np.asarray(boxes, dtype=np.float64), np.asarray(frame_sizes, dtype=np.float64)
     with np.errstate(invalid="ignore"):
-        known = (size > 0).all(axis=-1, keepdims=True)
-        low, high = np.where(known, np.maximum(box[..., :2], 0.0), box[..., :2]), box[..., 2:]
-        high = np.where(known, np.minimum(high, size), high)
-        sides = np.maximum(high - low, 0.0)
-    return np.where(np.isfinite(box).all(axis=-1), sides[..., 0] * sides[..., 1], np.nan)
+        known = (size[..., 0] > 0) & (size[..., 1] > 0)
+        sides = []
+        for axis in (0, 1):  # one at a time: NumPy is slow along an axis of two
+            low, high, limit = box[..., axis], box[..., axis + 2], size[..., axis]
+            low, high = np.where(known, np.maximum(low, 0.0), low), np.where(known, np.minimum(high, limit), high)
+            sides.append(np.maximum(high - low, 0.0))
+    return np.where(np.isfinite(box).all(axis=-1), sides[0] * sides[1], np.nan)
 
 
 def classify(
