@@ -54,7 +54,8 @@ def test_windows_of_any_length(n: int, compat: bool) -> None:
     purity = worldmark.direction_purity(np.zeros(n), signal, "fwd", compat=compat)
     stability = worldmark.motion_stability(signal, compat=compat)
     for measure in (accuracy, purity, stability):
-        if n < 3:
+        fewest = 4 if measure is stability and not compat else 3  # by default no filter is longer than its window
+        if n < fewest:
             assert (measure.status, measure.reason) == (Status.NOT_EVALUABLE, "too_short")
         else:
             assert measure.value is not None
@@ -136,6 +137,40 @@ def test_latency_of_a_step() -> None:
     assert measure.value == pytest.approx(1 - measure.detail["latency_s"] / 20)
 
 
+@pytest.mark.parametrize("n", range(3, 16))
+@pytest.mark.parametrize("fps", [16.0, 60.0, 240.0])
+def test_steady_motion_in_a_window_shorter_than_the_filter_is_not_called_unstable(n: int, fps: float) -> None:
+    measure = worldmark.motion_stability(np.ones(n), fps=fps)
+    if n < fps / 4:
+        assert (measure.value, measure.reason) == (None, "too_short")
+    else:
+        assert measure.value is not None
+        assert measure.value > 0.5
+
+
+@pytest.mark.parametrize("n", range(3, 12))
+def test_compat_has_no_latency_where_the_published_filter_is_longer_than_the_rollout(n: int) -> None:
+    times = np.arange(n) / 16
+    everywhere = np.ones(n, dtype=bool)
+    measure = worldmark.response_latency(np.ones(n), times, onset=0.0, duration=1.0, stable=everywhere, compat=True)
+    if n < 8:
+        assert (measure.value, measure.reason) == (None, "too_short")
+    else:
+        assert measure.value is not None
+        assert measure.value > 0.9
+    still = worldmark.response_latency(np.zeros(n), times, onset=0.0, duration=1.0, stable=everywhere, compat=True)
+    assert (still.value, still.detail["note"]) == (0.0, "no_response")
+
+
+def test_a_switch_to_a_segment_of_no_length_has_no_latency() -> None:
+    times, everywhere = np.arange(32) / 16, np.ones(32, dtype=bool)
+    for compat in (False, True):
+        measure = worldmark.response_latency(
+            np.ones(32), times, onset=0.0, duration=0.0, stable=everywhere, compat=compat
+        )
+        assert (measure.value, measure.reason) == (None, "too_short")
+
+
 def test_too_few_samples_are_missing_and_silence_is_no_response() -> None:
     short = np.ones(5)
     times = np.arange(5) / 16
@@ -185,7 +220,7 @@ def test_one_nan_sample_makes_its_window_unusable_and_no_other() -> None:
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(3, 400), st.floats(0.01, 100))
+@given(st.integers(0, 2**32 - 1), st.integers(4, 400), st.floats(0.01, 100))
 def test_ranges_and_units(seed: int, n: int, unit: float) -> None:
     signal = np.random.default_rng(seed).normal(0.5, 1.0, n)
     accuracy, scaled = (worldmark.direction_accuracy(signal * factor) for factor in (1.0, unit))

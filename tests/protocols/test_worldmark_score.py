@@ -229,6 +229,22 @@ def test_rollouts_of_a_few_frames_have_reasons(n: int, compat: bool) -> None:
         assert record.value is None or compat
 
 
+@pytest.mark.parametrize("n", range(0, 12))
+@pytest.mark.parametrize("actions", [(Action.FORWARD,), (Action.FORWARD, Action.BACK), (Action.TURN_LEFT,) * 3])
+@pytest.mark.parametrize("compat", [False, True])
+def test_few_frames_in_motion_are_too_short_and_no_error(n: int, actions: tuple[Action, ...], compat: bool) -> None:
+    for value in (1.0, np.nan):
+        signal = np.full(max(n - 2, 0), value)
+        flow = channel("flow", horizontal=signal, radial=signal, stride=2, grid=(640, 432))
+        records = worldmark.score(Evidence(facts(*actions, n=n), {"flow": flow}), compat=compat)
+        for record in records:
+            assert record.status is not Status.ERROR
+            assert (record.value is None) == bool(record.reason)
+        if n < len(actions) and not compat:
+            said = {r.reason for r in by_metric(records, "motion_stability")}
+            assert said == {"too_short: too few samples to judge"}
+
+
 def test_own_boundaries_are_used() -> None:
     """The rollout turned back at frame 200: with its own boundary it follows, at equal shares it does not."""
     signal = np.where(np.arange(N - 2) < 199, 3.0, -3.0)

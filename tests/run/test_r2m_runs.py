@@ -70,10 +70,15 @@ def test_the_board_has_both_protocols(made: run.Outcome) -> None:
 def test_metrics_made_elsewhere_are_taken_for_the_pairs_that_were_written(
     worlds: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = answer(["pairs", str(worlds), "-o", str(tmp_path / "pairs"), "--cache", str(tmp_path / "cache")])
+    broken = tmp_path / "broken" / "video.mp4"
+    broken.parent.mkdir()
+    broken.write_bytes(b"")
+    folders = [str(broken.parent), str(worlds)]
+    code = answer(["pairs", *folders, "-o", str(tmp_path / "pairs"), "--cache", str(tmp_path / "cache")])
     said = capsys.readouterr().out
-    assert code == 1  # one of them has no pairs
+    assert code == 1  # one of them has no pairs, and one cannot be read
     assert "no_revisit" in said
+    assert "failed: open_video: path must be a video, got an empty file" in said
     [path] = [path for path in (tmp_path / "pairs").rglob("*.json") if "good" in str(path)]
     kinds, meta = read_pairs(path)
     assert meta["protocol"] == "r2m"

@@ -153,8 +153,11 @@ def _re10k(path: Path, _: str | None) -> Raw:
 
 def _r2m(path: Path, _: str | None) -> Raw:
     data = load(WHO, path)
-    if not isinstance(data, dict) or not data or not all(str(key).isdecimal() for key in data):
-        raise _bad(path, "file", "map frame numbers to poses", type(data).__name__)
+    if not isinstance(data, dict) or not data:
+        raise _bad(path, "file", "map frame numbers to poses", "no frame" if data == {} else type(data).__name__)
+    unnumbered = [key for key in data if not key.isdecimal()]
+    if unnumbered:
+        raise _bad(path, "file", "map frame numbers (0, 1, ...) to poses", f"the frame {unnumbered[0]!r}")
     frames = sorted(data, key=int)
     poses = [_matrix(path, f"frame {key}", data[key], "extrinsic", (4, 4)) for key in frames]
     cameras = [_matrix(path, f"frame {key}", data[key], "K", (3, 3)) for key in frames]

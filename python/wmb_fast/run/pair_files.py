@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from .._walls.errors import WmbError
 from .._walls.places import home_folder
 from ..evidence.make import gather
 from ..evidence.store import Store
@@ -39,16 +40,21 @@ def pairs(
         cache: Where facts about videos are kept.
 
     Returns:
-        Rollout to an empty text, or to the reason why it has no pair (then nothing is written for it).
+        Rollout to an empty text, or to the reason why it has no pair, a video that cannot be read among them (then
+        nothing is written for it).
 
     Raises:
-        WmbError: The call is wrong, or a video cannot be read.
+        WmbError: The call is wrong.
     """
     target = files.writable_folder("out", Path(out))
     store = Store(files.writable_folder("cache", Path(cache) if cache else home_folder()))
     told = {}
     for rollout in find_rollouts(paths, plan=plan):
-        evidence = gather(rollout, [], store=store)
+        try:
+            evidence = gather(rollout, [], store=store)
+        except WmbError as error:
+            told[rollout.id] = f"failed: {error}"
+            continue
         found, told[rollout.id] = r2m.pairs_of(evidence, compat=compat)
         if found is None:
             continue

@@ -151,6 +151,8 @@ def response_latency(
     latency, score, note = duration, 0.0, ""
     if steady <= thresholds.response_gate * usual:
         note = "weak_response" if steady > 0 else "no_response"
+    elif signal.size < width or not duration > 0:
+        return without(TOO_SHORT, n)  # the published evaluator stops here with an error
     else:
         smooth = _box(signal, width)
         reached = np.flatnonzero(segment & (smooth >= thresholds.response_factor * usual))
@@ -203,8 +205,9 @@ def motion_stability(
     reason = unusable(signal, speed, compat)
     if reason:
         return without(reason, signal.size)
-    rate = COMPAT_FPS if compat else fps
-    t = thresholds
+    t, rate = thresholds, COMPAT_FPS if compat else fps
+    if not compat and signal.size < samples(t.stability_smoothing_s, rate):
+        return without(TOO_SHORT, signal.size)
     normal = float(np.percentile(signal, t.steady_speed_percentile))
     if normal <= NO_MOTION:
         return Measure(0.0, "", signal.size, signal.size, {"sustain": 0.0})

@@ -22,7 +22,7 @@ from .local import Cuts, local_memory
 from .measure import Measure, Signal, missing, without
 from .parallax import Samples, parallax_frames, parallax_samples
 from .ratings import quality
-from .revisit import NOT_A_ROUND_TRIP, Reversal, published_bounds, reversals, revisit_memory
+from .revisit import NOT_A_ROUND_TRIP, TOO_SHORT, Reversal, published_bounds, reversals, revisit_memory
 from .segments import KEYS, Timeline, first_frames, first_samples, is_round_trip, key_of
 
 
@@ -93,6 +93,8 @@ class Rollout:
         try:
             return first_frames(self.facts.plan, self.facts.n_frames)
         except ArgumentError as error:
+            if self.facts.n_frames < len(self.actions):
+                raise NotThereError(without(TOO_SHORT)) from error
             raise NotThereError(Measure(None, f"plan: {error}", status=Status.ERROR)) from error
 
     @property
