@@ -69,6 +69,10 @@ def score(
     require_official: Annotated[
         bool, typer.Option("--require-official", help="Give no number that a proxy estimator made.")
     ] = False,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PROTOCOL.OPTION=VALUE", help="What a protocol leaves open; may stand more than once."),
+    ] = None,
     engine: Annotated[str, typer.Option(help="local; this version has no other.")] = "local",
     shard: Annotated[str | None, typer.Option(help="i/n: every n-th rollout from the i-th on.")] = None,
     jobs: Annotated[
@@ -94,6 +98,7 @@ def score(
             plan=plan,
             compat=compat,
             require_official=require_official,
+            options=option or (),
             jobs=jobs,
             shard=_shard(shard),
             cache=cache,

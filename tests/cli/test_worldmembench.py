@@ -129,3 +129,32 @@ def test_real_clips_have_what_no_estimator_makes_told(wmb, shared, tmp_path):
     values = {name.rsplit("/", 1)[-1]: value for name, value in seen.items()}
     assert values["m6_good"] > 0.9  # the camera comes back to what it left
     assert values["m6_bad"] < 0.5
+
+
+def test_what_the_paper_leaves_open_is_chosen_by_option(wmb, worlds, tmp_path):
+    call = ["score", worlds / "good", "--protocol", "worldmembench", "--out", tmp_path, "--cache", tmp_path / "cache"]
+    key = "camera_rotation_rpe"
+    assert wmb(*call)[0] == 0  # what this run kept is not taken for the next
+    assert wmb(*call, "--option", "worldmembench.following.scale=none", "--option", "worldmembench.approach=1")[0] == 0
+    found = {r.metric: r for r in run.read_scorecards([tmp_path]) if "revisit" not in r.part}
+    assert found[key].detail["scale"] == "none"
+    assert found["camera_translation_rpe"].value == pytest.approx(0, abs=1e-9)  # of turns on the spot: none by default
+    assert found["environment_visible"].detail["approach"] == 1
+    assert "worldmembench.approach=1" in (tmp_path / "run.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("worldmembench.missing_answer", "option must be protocol.option=value"),
+        ("worldmembench.mising_answer=zero", "option must be one of approach, reduce, missing_answer"),
+        ("worldmembench.missing_answer=0", "missing_answer must be"),
+        ("worldmembench.following.delta=half", "following.delta must be a whole number"),
+        ("opis.contract=3.11", "option must be of a protocol that is scored and has options (worldmembench)"),
+    ],
+)
+def test_an_option_that_is_none(wmb, worlds, tmp_path, option, said):
+    code, _, told = wmb("score", worlds, "--protocol", "worldmembench", "--out", tmp_path, "--option", option)
+    assert code == 2
+    assert said in told
+    assert "Traceback" not in told

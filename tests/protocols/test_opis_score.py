@@ -289,7 +289,7 @@ def no_id(values: dict[str, Any]) -> None:
         (foreign_fact, "judgements must be of facts that were claimed, got 'f99'"),
         (other_case, "structure must be of windows, objects and observations of this case, got elsewhere, o3, 8_o3"),
         (unequal, "reprojection_errors must be as many as the pixels"),
-        (no_id, "KeyError: 'object_id'"),
+        (no_id, "reference.objects[0].object_id must be text, got None"),
     ],
 )
 def test_evidence_that_cannot_be_used(spoil: Fault, said: str) -> None:
@@ -421,3 +421,61 @@ def test_evidence_is_not_changed_and_records_are_the_same_again() -> None:
     shuffled["observation"]["windows"].reverse()
     again = opis.score(evidence(shuffled))
     assert [r.value for r in again] == [r.value for r in first]
+
+
+def _put(*path: str | int, value: Any) -> Fault:
+    def fault(values: dict[str, Any]) -> None:
+        place: Any = values
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+
+    return fault
+
+
+SCENE, WINDOW = ("reference", "objects", 0), ("observation", "windows", 0)
+FRAME = ("geometry", "frames", str(synthetic.FRAMES[0]))
+
+
+@pytest.mark.parametrize(
+    ("fault", "key"),
+    [
+        (_put(*SCENE, "metadata", value="static"), "reference.objects[0].metadata"),
+        (_put(*SCENE, "metadata", value={"mobility": "rigid"}), "reference.objects[0].metadata.mobility"),
+        (_put(*SCENE, "object_id", value=None), "reference.objects[0].object_id"),
+        (_put(*SCENE, "points", value=[[1.0, 2.0]]), "reference.objects[0].points"),
+        (_put(*WINDOW, "frame_index", value=10**30), "observation.windows[0].frame_index"),
+        (_put(*WINDOW, "timestamp", value="soon"), "observation.windows[0].timestamp"),
+        (_put(*WINDOW, "objects", 0, "embedding", value=[[1.0], [2.0, 3.0]]), "windows[0].objects[0].embedding"),
+        (_put("geometry", "frames", value=[]), "geometry.frames"),
+        (_put(*FRAME, "instance_visibility", value=["a"]), "instance_visibility"),
+        (_put(*FRAME, "homography", value=[[1.0]]), "homography"),
+        (_put("structure", value={"metadata": "v1"}), "structure.metadata"),
+        (_put("structure", value={"metadata": {"structure_config": "vlm"}}), "structure_config"),
+        (_put("structure", value={"claims": ["it has legs"]}), "structure.claims[0]"),
+        (_put("structure", value={"judgments": [{"status": ["supported"]}]}), "structure.judgments[0].window_id"),
+        (_put("structure", value={"pose_references": {"a": {"profile": "human"}}}), "pose_references.a.points"),
+    ],
+)
+def test_a_record_of_another_form_is_named_by_its_key(fault: Fault, key: str) -> None:
+    values = synthetic.records()
+    fault(values)
+    for record in opis.score(evidence(values)):
+        assert record.value is None
+        assert record.status is Status.MISSING
+        assert record.reason.startswith("objects: unusable_evidence: opis: ")
+        assert f"{key} must " in record.reason
+
+
+def test_a_fault_of_ours_is_not_taken_for_bad_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(case: object) -> None:
+        raise KeyError("a mistake in this library")
+
+    monkeypatch.setattr("wmb_fast.protocols.opis.scoring.observe", broken)
+    with pytest.raises(KeyError, match="a mistake"):
+        opis.score(evidence(synthetic.records()))
+
+
+def test_where_a_case_belongs_may_be_told_by_anything_with_a_text() -> None:
+    records = opis.score(evidence(synthetic.records() | {"subcategory": 5}))
+    assert {r.part["subcategory"] for r in records} == {"5"}

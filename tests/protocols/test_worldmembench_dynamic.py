@@ -243,3 +243,10 @@ def test_plans_without_a_return_have_no_course() -> None:
     half = named_plan("lrlr")
     with pytest.raises(ArgumentError, match="course_of: plan must have the phases V, D1, R1, D2, R2, got no D2"):
         wb.course_of(Plan("half", half.steps, tuple(p for p in half.phases if p.name != "D2")), 100)
+
+
+def test_an_id_that_no_file_can_hold_is_refused() -> None:
+    given = items()
+    given[0] = {**given[0], "id": "q\ud800"}  # JSON can spell half a character; UTF-8 cannot
+    with pytest.raises(ArgumentError, match=r"questions\[0\].id must be text, got 'q\\ud800'"):
+        wb.checklist_of(given)

@@ -314,3 +314,10 @@ def test_a_return_exactly_at_the_limit_qualifies() -> None:
     angles = wb.Angles(np.array([30.0 - 1e-9, 29.9]), np.array([30.0 + 1e-9, 5.0]))
     assert angles.qualified().tolist() == [True, False]
     assert angles.qualified(tolerance=15).tolist() == [False, False]
+
+
+def test_a_broken_frame_among_good_ones_is_left_out_and_counted() -> None:
+    observed = np.array([[[[1.0, 0.0]], [[np.nan, 0.0]]], [[[1.0, 0.0]], [[0.6, 0.8]]]])
+    found = wb.human_identity([[1.0, 0.0]], observed, np.ones((2, 2, 1), bool))
+    np.testing.assert_allclose(found.values, [1.0, 0.8])
+    assert [found.measure(k).detail["broken"] for k in (0, 1)] == [1, 0]

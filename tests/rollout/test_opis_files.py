@@ -191,7 +191,7 @@ def test_runs_as_text() -> None:
         ([0, 1], "rows must be of two dimensions"),
         ({"size": [21, 34], "counts": [5, 6]}, "counts must add up to the 714 pixels, got 11"),
         ({"size": [21, 34], "counts": [715, -1]}, "counts must be whole numbers of at least 0"),
-        ({"size": [21], "counts": [714]}, "size must be height and width"),
+        ({"size": [21], "counts": [714]}, "run lengths must have the size"),
         ({"size": [21, 34], "counts": "\x10"}, "counts must be COCO's text"),
         ({"size": [21, 34], "counts": "o"}, "counts must be whole, got text that ends in the middle of a number"),
         ("nowhere.png", "mask must be a file that exists"),
@@ -232,3 +232,24 @@ def test_one_damaged_mask_does_not_lose_the_others(tmp_path: Path) -> None:
     assert reasons["none"].startswith("no_mask")
     with pytest.raises(FileFormatError, match=r"metadata\.image_size must be width and height, got None"):
         masks_of({"objects": objects}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        {"size": [10**9, 10**9], "counts": [10**18]},  # would be 10^18 pixels
+        {"size": [21, 34], "counts": "\u20ac"},  # no text of COCO's
+        {"size": None, "counts": [714]},
+    ],
+)
+def test_damaged_run_lengths_are_refused_before_any_pixel_is_written(mask: dict[str, object]) -> None:
+    with pytest.raises(FileFormatError, match=r"run lengths must have the size \[21, 34\]|counts must be COCO's text"):
+        read_mask(mask, (34, 21))
+
+
+@pytest.mark.parametrize(("name", "reader"), [("scene", read_reference_scene), ("seen", read_observation)])
+def test_metadata_that_is_no_mapping_is_refused(name: str, reader: Any, tmp_path: Path) -> None:
+    path = tmp_path / f"{name}.json"
+    path.write_text(json.dumps({"metadata": "home", "objects": [], "windows": []}))
+    with pytest.raises(FileFormatError, match=rf"metadata must be a mapping, got str: .*{name}\.json"):
+        reader(path)

@@ -41,6 +41,9 @@ def read_mask(
         found = _picture(path)
         where = str(path)
     elif isinstance(mask, Mapping):
+        told, wanted = mask.get("size"), [size[1], size[0]]
+        if not isinstance(told, (list, tuple)) or list(told) != wanted:  # before any pixel: a damaged size may be huge
+            raise FileFormatError(f"{WHO}: run lengths must have the size {wanted}, got {told!r:.40}")
         found, where = from_runs(mask), "run lengths"
     else:
         found, where = _rows(mask), "rows"
@@ -85,7 +88,7 @@ def to_runs(mask: npt.ArrayLike) -> dict[str, Any]:
 
 def _unpacked(text: str | bytes) -> list[int]:
     """COCO's text: numbers in base 32 with a sign, from the third on the difference to the one before the last."""
-    codes = [code - 48 for code in (text.encode("latin-1") if isinstance(text, str) else text)]
+    codes = [code - 48 for code in (map(ord, text) if isinstance(text, str) else text)]
     lengths: list[int] = []
     value = shift = 0
     for code in codes:

@@ -82,9 +82,11 @@ def read_reference_scene(path: Path) -> Row:
         FileFormatError: Another form, an id twice, a box or an embedding that is none.
     """
     scene = _mapping(path, "a scene", load(WHO, path))
+    _mapping(path, "metadata", scene.get("metadata") or {})
     _ids(path, "objects", _list(path, "objects", scene.get("objects")), "object_id")
     for i, one in enumerate(scene["objects"]):
         _object(path, f"objects[{i}]", one, box_needed=False)
+        _mapping(path, f"objects[{i}].metadata", one.get("metadata") or {})
     return scene
 
 
@@ -95,6 +97,7 @@ def read_video_observation(path: Path) -> Row:
         FileFormatError: Another form, a window's or within a window an object's id twice, a box that is none.
     """
     seen = _mapping(path, "an observation", load(WHO, path))
+    _mapping(path, "metadata", seen.get("metadata") or {})
     windows = _list(path, "windows", seen.get("windows"))
     for i, window in enumerate(windows):
         _mapping(path, f"windows[{i}]", window).setdefault("window_id", str(window.get("frame_index", f"window {i}")))

@@ -65,6 +65,7 @@ def score(
     plan: str | None = None,
     compat: bool = False,
     require_official: bool = False,
+    options: Sequence[str] = (),
     jobs: int | None = None,
     shard: tuple[int, int] | None = None,
     cache: StrPath | None = None,
@@ -82,6 +83,7 @@ def score(
         plan: A plan file, or the name of a plan, for the rollouts that do not bring their own.
         compat: Asks for the published evaluators' numbers, their bugs included.
         require_official: Refuses scores that a builtin or packaged estimator had a hand in.
+        options: What a protocol leaves open, as ``protocol.option=value``: ``worldmembench.missing_answer=zero``.
         jobs: Rollouts at a time; by default as many as the core may use threads. Changes no result.
         shard: ``(i, n)``, i from 1: takes every n-th rollout from the i-th on.
         cache: Where evidence is kept; by default ``WMB_FAST_HOME`` or a folder below the user's cache folder.
@@ -113,7 +115,8 @@ def score(
     if engine != ENGINE:
         raise bad_value("score", "engine", f"be {ENGINE}, the one engine of this version", repr(engine))
     tools = choice.chosen(estimators, device)
-    options = task.Options(known.protocols(protocols), compat, require_official, tools)
+    asked = known.configured(known.protocols(protocols), options)
+    chosen = task.Options(asked, compat, require_official, tools)
     jobs = get_num_threads() if jobs is None else integer("score", "jobs", jobs, at_least=1)
     rollouts = _shard(find_rollouts(paths, plan=plan), shard)
     target = files.writable_folder("out", out)
@@ -127,9 +130,10 @@ def score(
         done.append(one)
         watch(Progress(one.rollout, one.how, one.notes, len(done), len(rollouts)))
 
-    made = local.each(rollouts, lambda rollout: task.do(rollout, options, target, store), jobs, finished)
+    made = local.each(rollouts, lambda rollout: task.do(rollout, chosen, target, store), jobs, finished)
     asked = {
-        "protocols": [scorer.NAME for scorer in options.scorers],
+        "protocols": [scorer.NAME for scorer in chosen.scorers],
+        "options": list(options),
         "plan": plan,
         "compat": compat,
         "require_official": require_official,

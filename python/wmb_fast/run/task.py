@@ -22,7 +22,7 @@ from ..rollout.model_frames import realised
 from ..rollout.video import open_video
 from . import curves, parts
 from .describe import version
-from .known import REFUSED, Scorer, SetScorer
+from .known import REFUSED, Configured, Scorer, SetScorer
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,7 @@ def _key(rollout: Rollout, options: Options, sha256: str, decoder: str) -> dict[
         "estimators": estimators,
         "handed_in": _handed_in(rollout),
         "protocols": [scorer.NAME for scorer in options.scorers],
+        "options": [repr(scorer.options) for scorer in options.scorers if isinstance(scorer, Configured)],
         "compat": options.compat,
         "require_official": options.require_official,
     }

@@ -83,6 +83,7 @@ def verify(
             jobs=jobs,
             shard=(int(i), int(n)) if n else None,
             engine=options["engine"],
+            options=options["options"],
             estimators=options["estimators"],
             device=options["device"],
             watch=watch,

@@ -145,7 +145,7 @@ class Observations:
             [one.get("attributes") or {} for one in flat],
             vocabulary,
         )
-        sizes = [w.get("frame_size") or (np.nan, np.nan) for w in windows]
+        sizes = [(np.nan, np.nan) if w.get("frame_size") is None else w["frame_size"] for w in windows]
         times = [np.nan if w.get("timestamp") is None else float(w["timestamp"]) for w in windows]
         frames = [-1 if w.get("frame_index") is None else int(w["frame_index"]) for w in windows]
         return cls(

@@ -13,6 +13,7 @@ from .bank import Bank, Observations
 from .claims import Claim, Judgement, Verdict, claim_structure
 from .constants import FIRST_SECOND, MIN_CLAIM_CONFIDENCE, STRIDE
 from .pose import Landmarks, landmarks, pose_structure
+from .records import check_observation, check_projection, check_scene, check_structure, frames_of
 from .rows import Case, Measured
 from .structure import Correspondences
 from .visibility import Projections
@@ -49,12 +50,14 @@ def case_of(
     Raises:
         ArgumentError: Ids that stand twice, records that do not go together, numbers that are none.
     """
+    check_scene(reference)
+    check_observation(observation)
     bank = Bank.of_records(reference["objects"])
     seen = Observations.of_records(observation["windows"], bank.vocabulary)
     dynamic = None if structure is None else dynamic_structure(structure, bank, seen)
     if geometry is None:
         return Case.without_geometry(bank, seen, dynamic)
-    frames = [geometry["frames"].get(str(index)) for index in seen.frames.tolist()]
+    frames = frames_of(geometry, seen.frames.tolist())
     at = {name: i for i, name in enumerate(bank.ids)}
     told = [
         (t, at[name], one)
@@ -62,6 +65,8 @@ def case_of(
         for name, one in ((frame or {}).get("instance_visibility") or {}).items()
         if name in at
     ]
+    for t, i, one in told:
+        check_projection(f"geometry.frames.{seen.frames[t]}.instance_visibility.{bank.ids[i]}", one)
     scored = np.array([frame is not None and frame["status"] == "scored" for frame in frames], dtype=bool)
     matches = [None if frame is None else correspondences(frame) for frame in frames]
     return Case(bank, seen, scored, Projections.of_records(told), matches, dynamic)
@@ -89,13 +94,14 @@ def dynamic_structure(structure: Record, bank: Bank, seen: Observations) -> Meas
 
     Claims stand in for landmarks only where the artefact's configuration says so (``articulated_fallback: vlm``).
     """
+    check_structure(structure)
     config = (structure.get("metadata") or {}).get("structure_config") or {}
     sure = float(config.get("min_confidence", MIN_CLAIM_CONFIDENCE))
     may_fall_back = config.get("articulated_fallback") == "vlm"
-    bodies = {name: _body(record) for name, record in (structure.get("pose_references") or {}).items()}
+    bodies = {str(name): _body(record) for name, record in (structure.get("pose_references") or {}).items()}
     scores: dict[tuple[str, str, str], float] = {}
     for item in structure.get("pose_measurements") or ():
-        reference = bodies.get(item["reference_id"])
+        reference = bodies.get(str(item["reference_id"]))
         if reference is None:
             raise bad_value("opis", "pose_measurements", "be of objects with landmarks", repr(item["reference_id"]))
         score = pose_structure(reference, _body(item["record"])).score

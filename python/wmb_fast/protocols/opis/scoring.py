@@ -112,11 +112,13 @@ class _Maker:
             return self._without(Status.MISSING, f"{CHANNEL}: {why}")
         try:
             told = self._values
+            absent = [name for name in ("reference", "observation") if name not in told]
+            if absent:
+                raise bad_value("opis", CHANNEL, f"hold {absent[0]}", ", ".join(told) or "nothing")
             case = case_of(told["reference"], told["observation"], told.get("geometry"), told.get("structure"))
             rows = observe(case)
-        except (ArgumentError, KeyError, TypeError, ValueError) as error:
-            what = f"{error}" if isinstance(error, ArgumentError) else f"{type(error).__name__}: {error}"
-            return self._without(Status.MISSING, f"{CHANNEL}: unusable_evidence: {what}")
+        except ArgumentError as error:  # any other exception would be a fault of ours, and is none of the evidence's
+            return self._without(Status.MISSING, f"{CHANNEL}: unusable_evidence: {error}")
         return self._paper(case, rows) if self._contract == PAPER else self._public(case, rows)
 
     def _without(self, status: Status, reason: str) -> list[Score]:
@@ -174,8 +176,8 @@ class _Maker:
     def _one(self, metric: str, part: Mapping[str, Any], found: _Found) -> Score:
         facts, maker = self._evidence.facts, self._maker
         there = found.value is not None and math.isfinite(found.value)
-        subcategory = self._values.get("subcategory")
-        domain = self._values.get("domain") or (domain_of(subcategory) if subcategory else None)
+        subcategory, domain = (str(told) if told else None for told in map(self._values.get, ("subcategory", "domain")))
+        domain = domain or (domain_of(subcategory) if subcategory else None)
         where = {"subcategory": subcategory, "domain": domain}
         makers = [] if maker is None else [asdict(maker)]
         version = "paper" if self._contract == PAPER else contract_3_11.NAME

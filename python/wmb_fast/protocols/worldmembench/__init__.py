@@ -39,6 +39,7 @@ from .dynamic import DynamicMemory, dynamic_memory
 from .entities import human_appearance, human_identity, object_appearance, object_geometry, shape_agreement
 from .environment import environment_depth, environment_reconstruction, environment_visible
 from .judge import Judgement, read_judgement
+from .options import Options, options_of
 from .prompt import judge_prompt
 from .qualify import Angles, departure_and_return, tracking_support, whole
 from .quality import quality_frames, video_quality
@@ -55,7 +56,6 @@ from .report import (
 )
 from .revisits import Revisits, model_score, video_score
 from .scoring import needs, score
-from .view import Options
 
 __all__ = [
     "CASES",
@@ -110,6 +110,7 @@ __all__ = [
     "needs",
     "object_appearance",
     "object_geometry",
+    "options_of",
     "phase_ranges",
     "pose_coverage",
     "qualified_cases",

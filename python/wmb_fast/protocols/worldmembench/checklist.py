@@ -122,7 +122,7 @@ def _question(i: int, item: Any) -> Question:
 def _text(i: int, key: str, value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and key == "id":
         return str(value)
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not value.strip() or re.search("[\ud800-\udfff]", value):  # half a character
         raise bad_value("checklist", f"questions[{i}].{key}", "be text", repr(value))
     return value
 

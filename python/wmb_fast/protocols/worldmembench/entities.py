@@ -5,8 +5,8 @@ EXACT: the reference is taken once, in V; each revisit is scored against it on i
 [0, 1], more is better. RECONSTRUCTED: all formulas. Common to the four metrics:
 
 - ``valid`` says in which frames after the return a target was observed. A target that was not is lost, and counts 0;
-- evidence that is marked valid and is not finite is broken, and the target has no value: a missing embedding is never
-  taken for a lost target;
+- evidence that is marked valid and is not finite is broken: such a frame is left out and counted (``broken`` in
+  ``detail``), and a target with no other frame has no value: a missing embedding is never taken for a lost target;
 - targets that the reference does not show take no part;
 - several frames of one return, and several targets, are averaged (``reduce`` says how frames are).
 """
@@ -91,7 +91,9 @@ def _similarity(op: str, reference: Any, observed: Any, valid: Any, reduce: str)
     scores = np.maximum(np.asarray(cosine_pairs(later, np.broadcast_to(first, later.shape))), 0.0)
     evaluated: Flags = np.isfinite(first).all(axis=1) & (first != 0).any(axis=1)
     lost: Flags = np.asarray(~seen.any(axis=1))
-    return over_targets(_over_frames(scores, seen, reduce), evaluated, lost, {"reduce": reduce})
+    broken = (seen & evaluated & ~np.isfinite(scores)).sum(axis=(1, 2))
+    detail = {"reduce": reduce, "broken": broken}
+    return over_targets(_over_frames(scores, seen, reduce), evaluated, lost, detail)
 
 
 def _by_frame(op: str, first: Any, later: Any, valid: Any) -> tuple[Any, Flags]:

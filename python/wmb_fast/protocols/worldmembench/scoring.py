@@ -22,9 +22,10 @@ from .constants import (
     STATIC,
     VERSIONS,
 )
+from .options import Options
 from .quality import quality_frames
 from .revisits import Revisits
-from .view import Options, Rollout
+from .view import Rollout
 
 _CHANNELS = {
     "human_identity": ("tracks", "faces"),
@@ -40,13 +41,13 @@ _CHANNELS = {
 }
 
 
-def needs(evidence: Evidence, *, compat: bool = False) -> list[Need]:
+def needs(evidence: Evidence, *, compat: bool = False, options: Options | None = None) -> list[Need]:
     """What this protocol wants to know of a rollout, given its plan and category.
 
     Features of the reference and the returns alone; ratings of every fourth frame; tracks, faces, appearance, geometry,
     poses, a checklist and a judge's reply where the category has a use for them.
     """
-    rollout = Rollout(evidence, Options())
+    rollout = Rollout(evidence, options or Options())
     names = dict.fromkeys(name for metric in rollout.metrics for name in _CHANNELS[metric])
     wanted = []
     for name in names:
@@ -194,5 +195,5 @@ class _Maker:
             definition=f"{NAME}.{metric}/{VERSIONS[metric]}",
             compat=self.compat,
             estimators=[{"role": m.role, "id": m.id, "tier": m.tier, "fingerprint": m.fingerprint} for m in makers],
-            detail={"certainty": CERTAINTY[metric], **plain(found.detail)},
+            detail={"certainty": CERTAINTY[metric], **self.rollout.options.said(metric), **plain(found.detail)},
         )

@@ -5,27 +5,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..._walls.checks import integer, one_of
 from ..._walls.errors import ArgumentError
 from ...rollout.plan import Facts, Plan
 from ..evidence import Evidence
 from ..measure import Measure, NotThereError, missing, without
 from ..record import Status
 from .arrays import Flags, Values
-from .camera import CameraFollowing, Following, camera_following, target_poses
+from .camera import CameraFollowing, camera_following, target_poses
 from .checklist import checklist_of, judged_frames, phase_ranges
 from .constants import AESTHETIC_RANGE, CATEGORIES, DYNAMIC, IMAGING_RANGE, STATIC
 from .course import Course, Revisit, course_of
-from .dynamic import MISSING_ANSWERS, DynamicMemory, dynamic_memory
-from .entities import REDUCTIONS, human_appearance, human_identity, object_appearance, object_geometry
+from .dynamic import DynamicMemory, dynamic_memory
+from .entities import human_appearance, human_identity, object_appearance, object_geometry
 from .environment import environment_depth, environment_reconstruction, environment_visible
 from .judge import read_judgement
+from .options import Options
 from .qualify import Angles, departure_and_return, tracking_support, whole
 from .quality import quality_frames, video_quality
 from .revisits import Revisits
@@ -33,31 +33,6 @@ from .windows import by_target, by_view, cam_to_world, not_shown, within
 
 TARGET = "target"  # the array of the poses channel that holds Q_t
 HUMAN_KIND, OBJECT_KIND = 0, 1
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the paper leaves open, as it is settled here; the defaults stand in every record they bear on.
-
-    Attributes:
-        approach: How many frames before its arrival the camera already counts as returned.
-        reduce: Over the frames of a return, for entities: ``mean``, ``median`` or ``max``.
-        following: Of Camera Following.
-        missing_answer: What an answer of the judge is that cannot be read: ``missing`` or ``zero``.
-        fewest_cited: How many images of the initial hold a yes on the gate must cite; 0 as published.
-    """
-
-    approach: int = 0
-    reduce: str = "mean"
-    following: Following = field(default_factory=Following)
-    missing_answer: str = "missing"
-    fewest_cited: int = 0
-
-    def __post_init__(self) -> None:
-        integer("Options", "approach", self.approach, at_least=0)
-        one_of("Options", "reduce", self.reduce, REDUCTIONS)
-        one_of("Options", "missing_answer", self.missing_answer, MISSING_ANSWERS)
-        integer("Options", "fewest_cited", self.fewest_cited, at_least=0)
 
 
 def category_of(case: str | None) -> str | None:

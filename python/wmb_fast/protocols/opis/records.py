@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The records of OPIS's files, checked key by key before anything is made of them.
+
+What is wrong is one sentence with the key; so an exception of any other kind is a fault of this library, and is not
+taken for bad evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._walls.errors import bad_value
+
+Record = Mapping[str, Any]
+_INT64 = np.iinfo(np.int64)
+
+
+def check_scene(scene: Any) -> None:
+    """``reference_scene.json``: a list of objects."""
+    for at, one in _items("reference.objects", _mapping("reference", scene).get("objects")):
+        _text(f"{at}.object_id", one.get("object_id"))
+        _check_object(at, one)
+        _numbers(f"{at}.points", one.get("points"), -1, 3)
+        mobility = _mapping(f"{at}.metadata.mobility", _mapping(f"{at}.metadata", one.get("metadata")).get("mobility"))
+        for key in ("kinematic_class", "motion_expectation", "evaluation_track"):
+            if key in mobility:
+                _text(f"{at}.metadata.mobility.{key}", mobility[key])
+
+
+def check_observation(seen: Any) -> None:
+    """``video_observation.json``: a list of frames, each with a list of objects."""
+    for at, window in _items("observation.windows", _mapping("observation", seen).get("windows")):
+        index = window.get("frame_index")
+        whole = isinstance(index, (int, np.integer)) and not isinstance(index, bool)
+        if index is not None and not (whole and -1 <= int(index) <= _INT64.max):
+            raise bad_value("opis", f"{at}.frame_index", "be a whole number of at least 0", f"{index!r:.40}")
+        _numbers(f"{at}.frame_size", window.get("frame_size"), 2)
+        _numbers(f"{at}.timestamp", window.get("timestamp"))
+        for place, one in _items(f"{at}.objects", window.get("objects") or []):
+            _text(f"{place}.observed_id", one.get("observed_id"))
+            _check_object(place, one)
+
+
+def frames_of(geometry: Any, wanted: Sequence[int]) -> list[Record | None]:
+    """The frames of a geometry artefact by index, checked; ``None`` where it has none."""
+    told = _mapping("geometry.frames", _mapping("geometry", geometry).get("frames"))
+    frames = [told.get(str(index)) for index in wanted]
+    for index, frame in zip(wanted, frames, strict=True):
+        if frame is not None:
+            _check_frame(f"geometry.frames.{index}", _mapping(f"geometry.frames.{index}", frame))
+    return frames
+
+
+def check_projection(at: str, one: Any) -> None:
+    """What is known of one reference object in one frame: as many depths and confidences as points."""
+    record = _mapping(at, one)
+    if "projected_pixels" in record:
+        count = len(_numbers(f"{at}.projected_pixels", record["projected_pixels"], -1, 2))
+        _numbers(f"{at}.projected_depth", record.get("projected_depth", ""), count)
+    else:
+        count = len(_numbers(f"{at}.reference_points_3d", record.get("reference_points_3d", ""), -1, 3))
+        _numbers(f"{at}.intrinsics", record.get("intrinsics", ""), 3, 3)
+        if len(_numbers(f"{at}.world_to_camera", record.get("world_to_camera"), -1, 4)) not in (3, 4):
+            raise bad_value("opis", f"{at}.world_to_camera", "be a matrix (3, 4) or (4, 4)", "another")
+    _numbers(f"{at}.current_depth", record.get("current_depth", ""), count)
+    if "depth_confidence" in record:
+        sure = record["depth_confidence"]
+        _numbers(f"{at}.depth_confidence", "" if sure is None else sure, count)
+    _numbers(f"{at}.camera_confidence", record.get("camera_confidence"))
+
+
+def check_structure(structure: Any) -> None:
+    """A structure artefact: claims, judgements, landmarks."""
+    made = _mapping("structure", structure)
+    config = _mapping("structure.metadata", made.get("metadata")).get("structure_config")
+    _numbers("structure_config.min_confidence", _mapping("structure_config", config).get("min_confidence", 0.0))
+    for name, body in _mapping("structure.pose_references", made.get("pose_references")).items():
+        _check_body(f"pose_references.{name}", body)
+    for at, item in _items("structure.pose_measurements", made.get("pose_measurements") or []):
+        _check_texts(at, item, "window_id", "reference_id", "observed_id")
+        _check_body(f"{at}.record", item.get("record"))
+    for at, item in _items("structure.claims", made.get("claims") or []):
+        _check_texts(at, item, "reference_id", "fact_id", "family")
+        _numbers(f"{at}.confidence", item.get("confidence", ""))
+    for at, item in _items("structure.judgments", made.get("judgments") or []):
+        _check_texts(at, item, "window_id", "reference_id", "observed_id", "fact_id", "status")
+        _numbers(f"{at}.confidence", item.get("confidence", ""))
+
+
+def _check_object(at: str, one: Record) -> None:
+    _numbers(f"{at}.bbox", one.get("bbox"), 4)
+    if one.get("embedding") is not None:
+        _numbers(f"{at}.embedding", one["embedding"], -1)
+    _mapping(f"{at}.attributes", one.get("attributes"))
+    if one.get("category") is not None:
+        _text(f"{at}.category", one["category"])
+
+
+def _check_frame(at: str, frame: Record) -> None:
+    _text(f"{at}.status", frame.get("status"))
+    for name in ("reference_pixels", "current_pixels"):
+        _numbers(f"{at}.{name}", frame.get(name), -1, 2)
+    _numbers(f"{at}.reprojection_errors", frame.get("reprojection_errors"), -1)
+    _numbers(f"{at}.homography", frame.get("homography"), 3, 3)
+    _mapping(f"{at}.instance_visibility", frame.get("instance_visibility"))
+
+
+def _check_body(at: str, body: Any) -> None:
+    record = _mapping(at, body)
+    _text(f"{at}.profile", record.get("profile"))
+    for place, point in _items(f"{at}.points", record.get("points")):
+        _text(f"{place}.name", point.get("name"))
+        _numbers(f"{place}.xyz", point.get("xyz"), 3)
+        _numbers(f"{place}.confidence", point.get("confidence", ""))
+    edges = record.get("edges")
+    if not isinstance(edges, (list, tuple)) or any(not isinstance(e, (list, tuple)) or len(e) != 2 for e in edges):
+        raise bad_value("opis", f"{at}.edges", "be a list of pairs of names", f"{edges!r:.40}")
+
+
+def _check_texts(at: str, item: Record, *keys: str) -> None:
+    for key in keys:
+        _text(f"{at}.{key}", item.get(key))
+
+
+def _mapping(at: str, value: Any) -> Record:
+    """A mapping; nothing is an empty one."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise bad_value("opis", at, "be a mapping", f"{value!r:.40}")
+    return value
+
+
+def _items(at: str, value: Any) -> list[tuple[str, Record]]:
+    """A list of mappings, each with its place."""
+    if not isinstance(value, (list, tuple)):
+        raise bad_value("opis", at, "be a list", f"{value!r:.40}")
+    for i, one in enumerate(value):
+        if not isinstance(one, Mapping):
+            raise bad_value("opis", f"{at}[{i}]", "be a mapping", f"{one!r:.40}")
+    return [(f"{at}[{i}]", one) for i, one in enumerate(value)]
+
+
+def _text(at: str, value: Any) -> None:
+    """Text, or a whole number that stands for it."""
+    if not isinstance(value, (str, int)) or isinstance(value, bool):
+        raise bad_value("opis", at, "be text", f"{value!r:.40}")
+
+
+def _numbers(at: str, value: Any, *shape: int) -> Any:
+    """Numbers of a shape, -1 for any length; ``None`` is one that was not finite, or nothing at all."""
+    if value is None:
+        return ()
+    wanted = f"be numbers of shape {shape}".replace("-1", "any") if shape else "be a number"
+    try:
+        made = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise bad_value("opis", at, wanted, f"{value!r:.40}") from None
+    empty = not made.size and -1 in shape
+    fits = made.ndim == len(shape) and all(n in (-1, m) for n, m in zip(shape, made.shape, strict=True))
+    if not (fits or empty):
+        raise bad_value("opis", at, wanted, f"shape {made.shape}")
+    return made
