@@ -115,8 +115,8 @@ def score(
     if engine != ENGINE:
         raise bad_value("score", "engine", f"be {ENGINE}, the one engine of this version", repr(engine))
     tools = choice.chosen(estimators, device)
-    asked = known.configured(known.protocols(protocols), options)
-    chosen = task.Options(asked, compat, require_official, tools)
+    scorers = known.configured(known.protocols(protocols), options)
+    chosen = task.Options(scorers, compat, require_official, tools)
     jobs = get_num_threads() if jobs is None else integer("score", "jobs", jobs, at_least=1)
     rollouts = _shard(find_rollouts(paths, plan=plan), shard)
     target = files.writable_folder("out", out)

@@ -93,7 +93,8 @@ def affinities(reference: Described, observed: Described) -> Affinities:
     a, b = _same_width(reference.embeddings, observed.embeddings)
     cosines, comparable = _cosines(reference, observed, a, b)
     scores = np.empty(cosines.shape)
-    core.mixed_similarity(*_parts(reference, a), *_parts(observed, b), cosines, comparable, _SIMILARITY, scores)
+    parts = *_parts(reference, a), *_parts(observed, b)
+    core.mixed_similarity(*parts, cosines, comparable, _SIMILARITY, scores)  # type: ignore[call-overload]
     if comparable is not None:
         scores[~_finite(reference)] = 0.0
         scores[:, ~_finite(observed)] = 0.0
