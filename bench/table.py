@@ -61,7 +61,12 @@ def _ceiling(ours: dict[str, str], sides: Iterable[dict[str, str]]) -> str:
 
 
 def _against(rivals: Iterable[dict[str, str]]) -> str:
-    return ", ".join(f"{side['who']} {float(side['ratio_to_ours']):.2g}×" for side in rivals)
+    return ", ".join(f"{side['who']} {_times(float(side['ratio_to_ours']))}" for side in rivals)
+
+
+def _times(ratio: float) -> str:
+    """Two digits, and thousands set apart, never as a power of ten."""
+    return f"{ratio:.2g}×" if ratio < 100 else f"{float(f'{ratio:.2g}'):,.0f}×"
 
 
 def written(readme: str, block: str) -> str:
