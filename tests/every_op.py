@@ -157,7 +157,7 @@ def leaves(result: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, result
 
 
-def same(got: Any, want: Any) -> None:
+def assert_same(got: Any, want: Any) -> None:
     """Requires two results with the same bits."""
     a, b = dict(leaves(got)), dict(leaves(want))
     assert a.keys() == b.keys()

@@ -4,17 +4,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from wmb_fast.protocols import opis
+from wmb_fast.protocols.evidence import Channel, Evidence, Maker
+from wmb_fast.protocols.record import Score
+from wmb_fast.rollout.plan import Facts
 from wmb_fast.rollout.video import write_video
 
 Record = dict[str, Any]
 SIZE = (96, 64)
 STATIC = {"kinematic_class": "rigid", "motion_expectation": "world_static", "evaluation_track": "static_geometry"}
 MOVING = {"kinematic_class": "articulated", "motion_expectation": "independent_motion"}
+MAKER = Maker("objects", "external", "external", "synthetic")
+COMPONENTS = ("presence", "identity", "structure", "structure_coverage", "opis")
+Fault = Callable[[dict[str, Any]], None]
 
 
 def box_of(i: int) -> list[float]:
@@ -146,3 +154,16 @@ def write_case(folder: Path, values: Record, *, n_frames: int = 80, fps: int = 8
     clip = np.full((n_frames, SIZE[1], SIZE[0], 3), 128, np.uint8)
     write_video(folder / "generated.mp4", clip, fps=fps)
     return folder
+
+
+def evidence(values: dict[str, Any] | None, rollout: str = "m/home/1", model: str = "m") -> Evidence:
+    facts = Facts(rollout, model, rollout.split("/", 1)[1], None, 80, 8.0, *SIZE)
+    return Evidence(facts, {} if values is None else {"objects": Channel(values, MAKER)})
+
+
+def whole(records: list[Score]) -> dict[str, float | None]:
+    return {r.metric: r.value for r in records if not set(r.part) - {"subcategory", "domain"}}
+
+
+def scored(values: dict[str, Any], **options: Any) -> dict[str, float | None]:
+    return whole(opis.score(evidence(values), **options))

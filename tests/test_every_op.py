@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from every_op import CALLS, leaves, same
+from every_op import CALLS, assert_same, leaves
 
 import wmb_fast as wmb
 from wmb_fast._walls.dispatch import declared_ops
@@ -58,7 +58,7 @@ VIEWS: dict[str, Callable[[np.ndarray], Any]] = {
 @pytest.mark.parametrize("op", OPS)
 def test_b01_b02_b04_strides_are_part_of_the_value(op: str, view: str) -> None:
     before = {name: array.copy() for name, array in CALLS[op].arrays.items()}
-    same(changed(op, VIEWS[view]), CALLS[op].of(op))
+    assert_same(changed(op, VIEWS[view]), CALLS[op].of(op))
     for name, array in CALLS[op].arrays.items():
         np.testing.assert_array_equal(array, before[name])
 
@@ -68,7 +68,7 @@ def test_b01_b02_b04_strides_are_part_of_the_value(op: str, view: str) -> None:
 def test_torch_in_torch_out_with_the_same_bits(op: str, dtype: str) -> None:
     want = changed(op, lambda x: x.astype(dtype))
     got = changed(op, lambda x: torch.from_numpy(x.astype(dtype)))
-    same(got, want)
+    assert_same(got, want)
     for name, value in leaves(got):
         assert isinstance(value, torch.Tensor), name
         assert value.device.type == "cpu"
@@ -82,7 +82,7 @@ def test_torch_views(op: str) -> None:
     def permuted(x: np.ndarray) -> Any:
         return torch.from_numpy(np.ascontiguousarray(x.T)).permute(*range(x.ndim - 1, -1, -1))
 
-    same(changed(op, permuted), changed(op, torch.from_numpy))
+    assert_same(changed(op, permuted), changed(op, torch.from_numpy))
 
 
 @pytest.mark.parametrize("op", OPS)
@@ -93,7 +93,7 @@ def test_b03_tensors_that_require_grad(op: str) -> None:
     with pytest.raises(wmb.ArgumentTypeError, match=rf"^{op}: \w+ must not require grad outside torch.no_grad\(\)"):
         changed(op, with_grad)
     with torch.no_grad():
-        same(changed(op, with_grad), changed(op, torch.from_numpy))
+        assert_same(changed(op, with_grad), changed(op, torch.from_numpy))
 
 
 @pytest.mark.parametrize("op", OPS)
@@ -107,7 +107,7 @@ def test_b07_dtypes(op: str) -> None:
             continue
         got = changed(op, lambda x, dtype=dtype: torch.from_numpy(x).to(getattr(torch, dtype)))
         wide = changed(op, lambda x, dtype=dtype: torch.from_numpy(x).to(getattr(torch, dtype)).float())
-        same(got, wide)
+        assert_same(got, wide)
     for dtype in (object, complex, "S4", "datetime64[s]"):
         with pytest.raises(wmb.ArgumentTypeError, match=rf"^{op}: \w+ must "):
             changed(op, lambda x, dtype=dtype: np.zeros(x.shape, dtype))
@@ -156,7 +156,7 @@ def test_few_items(op: str, n: int) -> None:
         assert str(error).startswith(f"{op}: ")  # noqa: PT017
         return
     as_tensors = {name: torch.from_numpy(array) for name, array in {**call.arrays, **few}.items()}
-    same(call.of(op, **as_tensors), got)
+    assert_same(call.of(op, **as_tensors), got)
     status = getattr(got, "status", None)
     if status is None:
         return

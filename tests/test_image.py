@@ -29,7 +29,7 @@ def images(shape: tuple[int, ...], dtype: str = "uint8", seed: int = 0) -> tuple
     return a.astype(dtype), b.astype(dtype)
 
 
-def close(got: Any, wanted: Any, *, of: str = "", by: str = "") -> None:
+def assert_close(got: Any, wanted: Any, *, of: str = "", by: str = "") -> None:
     """Up to the rounding of the result's dtype, and of what is done of these images by this variant."""
     got = np.asarray(got)
     allowed = SSIM_FLOAT32_ABS if got.dtype == np.float32 else SSIM_ABS
@@ -66,9 +66,9 @@ def test_the_reference_agrees(
     np.testing.assert_allclose(error, wmb.reference.mse(a, b, layout=layout), rtol=rel)
     np.testing.assert_allclose(ratio, wmb.reference.psnr(a, b, **options), rtol=rel)
     wanted = wmb.reference.ssim(a, b, variant=variant, **options)
-    close(similarity, wanted, of=dtype, by=variant)
-    close(wmb.ssim(b, a, variant=variant, **options), wanted, of=dtype, by=variant)
-    close(wmb.ssim(a, b, variant=variant, backend="reference", **options), wanted)
+    assert_close(similarity, wanted, of=dtype, by=variant)
+    assert_close(wmb.ssim(b, a, variant=variant, **options), wanted, of=dtype, by=variant)
+    assert_close(wmb.ssim(a, b, variant=variant, backend="reference", **options), wanted)
 
 
 @pytest.mark.parametrize("dtype", sorted(RANGES))
@@ -79,10 +79,12 @@ def test_scikit_image(dtype: str, shape: tuple[int, ...]) -> None:
     # In float64 of the same values: its own float32 is another thing.
     wide = [a, b] if dtype == "uint8" else [a.astype(np.float64), b.astype(np.float64)]
     options = {"channel_axis": 2, "data_range": RANGES[dtype]}
-    close(wmb.ssim(a, b, data_range=RANGES[dtype], variant="uniform7"), metrics.structural_similarity(*wide, **options))
+    assert_close(
+        wmb.ssim(a, b, data_range=RANGES[dtype], variant="uniform7"), metrics.structural_similarity(*wide, **options)
+    )
     if min(shape[:2]) >= 11:
         gaussian = {"gaussian_weights": True, "sigma": 1.5, "use_sample_covariance": False}
-        close(
+        assert_close(
             wmb.ssim(a, b, data_range=RANGES[dtype], variant="gaussian11_valid"),
             metrics.structural_similarity(*wide, **options, **gaussian),
             of=dtype,
@@ -100,7 +102,7 @@ def test_torchmetrics(dtype: str, shape: tuple[int, ...]) -> None:
     wide = [torch.from_numpy(np.moveaxis(image.astype(np.float64), -1, 1)) for image in (a, b)]
     wanted = library.structural_similarity_index_measure(*wide, data_range=float(RANGES[dtype]), reduction="none")
     got = wmb.ssim(a, b, data_range=RANGES[dtype], variant="gaussian11")
-    close(got, wanted.numpy().reshape(-1), of=dtype, by="gaussian11")
+    assert_close(got, wanted.numpy().reshape(-1), of=dtype, by="gaussian11")
 
 
 def opencv_gray_ssim(cv2: Any, a: np.ndarray, b: np.ndarray, code: int) -> float:
@@ -124,12 +126,12 @@ def test_opencv_gray(order: str, shape: tuple[int, ...]) -> None:
     code = cv2.COLOR_RGB2GRAY if order == "rgb" else cv2.COLOR_BGR2GRAY
     options = {"data_range": 255, "variant": "gaussian11_gray"}
     got = wmb.ssim(a, b, order=order, layout="hwc", **options)
-    close(got, opencv_gray_ssim(cv2, a, b, code), of="uint8", by="gaussian11_gray")
+    assert_close(got, opencv_gray_ssim(cv2, a, b, code), of="uint8", by="gaussian11_gray")
     other = "bgr" if order == "rgb" else "rgb"
     planes = [np.ascontiguousarray(image[..., ::-1].transpose(2, 0, 1)) for image in (a, b)]
-    close(wmb.ssim(*planes, order=other, layout="chw", **options), got)
+    assert_close(wmb.ssim(*planes, order=other, layout="chw", **options), got)
     grey = [cv2.cvtColor(image, code)[..., None] for image in (a, b)]
-    close(wmb.ssim(*grey, layout="hwc", **options), got)
+    assert_close(wmb.ssim(*grey, layout="hwc", **options), got)
 
 
 def test_grey_of_every_colour_is_opencvs() -> None:
@@ -139,7 +141,7 @@ def test_grey_of_every_colour_is_opencvs() -> None:
     colours = np.stack(np.meshgrid(levels, levels, levels), axis=-1).reshape(-1, 1, 1, 3)
     x = cv2.cvtColor(colours.reshape(1, -1, 3), cv2.COLOR_RGB2GRAY).astype(np.float64).ravel()
     got = wmb.ssim(colours, np.zeros_like(colours), data_range=255, variant="gaussian11_gray", layout="hwc")
-    close(got, 2.55**2 / (x**2 + 2.55**2))
+    assert_close(got, 2.55**2 / (x**2 + 2.55**2))
 
 
 @pytest.mark.parametrize("variant", sorted(VARIANTS))
@@ -155,7 +157,7 @@ def test_identical_shifted_and_flat(variant: str, dtype: str) -> None:
     low, high = (np.full((30, 40, 3), level * RANGES[dtype], dtype=dtype) for level in (0.2, 0.6))
     x, y = float(low[0, 0, 0]), float(high[0, 0, 0])
     c1 = (0.01 * RANGES[dtype]) ** 2
-    close(wmb.ssim(low, high, **options), (2 * x * y + c1) / (x * x + y * y + c1))
+    assert_close(wmb.ssim(low, high, **options), (2 * x * y + c1) / (x * x + y * y + c1))
 
 
 @pytest.mark.parametrize("variant", ["gaussian11", "gaussian11_valid", "gaussian11_gray"])
@@ -169,7 +171,7 @@ def test_bytes_where_their_rounding_adds_up(variant: str, period: int) -> None:
             b = np.roll(a, 1, axis=1)
             for x, y in ((a, b), (a, np.full_like(a, level)), (a.transpose(1, 0, 2), b.transpose(1, 0, 2))):
                 wanted = wmb.reference.ssim(x, y, data_range=255, variant=variant)
-                close(wmb.ssim(x, y, data_range=255, variant=variant), wanted, of="uint8", by=variant)
+                assert_close(wmb.ssim(x, y, data_range=255, variant=variant), wanted, of="uint8", by=variant)
 
 
 @pytest.mark.parametrize("variant", sorted(VARIANTS))
@@ -220,7 +222,7 @@ def test_any_view_and_torch_and_lists_give_the_same() -> None:
     assert isinstance(got, torch.Tensor)
     np.testing.assert_array_equal(got.numpy(), wanted)
     planes = [tensor.permute(0, 3, 1, 2) for tensor in tensors]
-    close(wmb.ssim(*planes, layout="chw", **options).numpy(), wanted)
+    assert_close(wmb.ssim(*planes, layout="chw", **options).numpy(), wanted)
     np.testing.assert_array_equal(wmb.mse(*planes, layout="chw").numpy(), wmb.mse(a, b))
     grey = [image[..., 0] for image in (a, b)]
     np.testing.assert_array_equal(wmb.ssim(*grey, layout="hw", **options), wmb.ssim(a[..., :1], b[..., :1], **options))

@@ -16,8 +16,8 @@ def work(_):
 wmb.set_num_threads(3)
 before = work(0)
 with multiprocessing.get_context("fork").Pool(4) as pool:
-    assert pool.map(work, range(8)) == [before] * 8
-assert work(0) == before
+    inside = pool.map(work, range(8))
+print(sum(found == before for found in [*inside, work(0)]))
 """
 
 CALLED = """
@@ -44,7 +44,7 @@ def run(program: str) -> str:
 
 def test_b09_fork_safety() -> None:
     """Children that are forked after the core was used use it too: no thread of it outlives a call."""
-    run(FORKED)
+    assert run(FORKED) == "9"  # eight children, and the parent afterwards
 
 
 @pytest.mark.parametrize(("first", "second"), [("torch", "wmb_fast"), ("wmb_fast", "torch")])

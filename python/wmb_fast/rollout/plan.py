@@ -30,6 +30,20 @@ class Action(StrEnum):
     HOLD = "hold"
 
 
+# Forward, right, turn right, look up.
+DIRECTIONS: dict[Action, tuple[int, int, int, int]] = {
+    Action.FORWARD: (1, 0, 0, 0),
+    Action.BACK: (-1, 0, 0, 0),
+    Action.STRAFE_LEFT: (0, -1, 0, 0),
+    Action.STRAFE_RIGHT: (0, 1, 0, 0),
+    Action.TURN_LEFT: (0, 0, -1, 0),
+    Action.TURN_RIGHT: (0, 0, 1, 0),
+    Action.LOOK_UP: (0, 0, 0, 1),
+    Action.LOOK_DOWN: (0, 0, 0, -1),
+    Action.HOLD: (0, 0, 0, 0),
+}
+
+
 @dataclass(frozen=True)
 class Step:
     """One commanded action and its share of the video; shares are relative to their sum."""

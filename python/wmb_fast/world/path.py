@@ -14,24 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .._walls.errors import bad_value
-from ..rollout.plan import Action, Plan, Span
+from ..rollout.plan import DIRECTIONS, Plan, Span
 from .exact import cos_sin
 from .scene import EYE_HEIGHT
 
 Drive = npt.NDArray[np.int64]
 Poses = npt.NDArray[np.float64]
-
-DIRECTIONS: dict[Action, tuple[int, int, int, int]] = {
-    Action.FORWARD: (1, 0, 0, 0),
-    Action.BACK: (-1, 0, 0, 0),
-    Action.STRAFE_LEFT: (0, -1, 0, 0),
-    Action.STRAFE_RIGHT: (0, 1, 0, 0),
-    Action.TURN_LEFT: (0, 0, -1, 0),
-    Action.TURN_RIGHT: (0, 0, 1, 0),
-    Action.LOOK_UP: (0, 0, 0, 1),
-    Action.LOOK_DOWN: (0, 0, 0, -1),
-    Action.HOLD: (0, 0, 0, 0),
-}
 
 
 @dataclass(frozen=True)

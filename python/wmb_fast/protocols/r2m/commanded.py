@@ -15,7 +15,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from ...rollout.plan import Action, Plan
+from ...rollout.plan import DIRECTIONS, Plan
 from .trajectory import Trajectory, wrapped
 
 Poses = npt.NDArray[np.float64]
@@ -23,19 +23,6 @@ Poses = npt.NDArray[np.float64]
 METRES_PER_FRAME, DEGREES_PER_FRAME = 1 / 60, 2 / 3
 WIDEST_TURN_DEG, STEEPEST_DEG = 179.0, 80.0
 STRAIGHT_METRES, TURN_DEG = 0.1, 1.0  # below these a trajectory is straight, or does not turn
-
-# Forward, right, turn right, look up.
-MOVES: dict[Action, tuple[int, int, int, int]] = {
-    Action.FORWARD: (1, 0, 0, 0),
-    Action.BACK: (-1, 0, 0, 0),
-    Action.STRAFE_LEFT: (0, -1, 0, 0),
-    Action.STRAFE_RIGHT: (0, 1, 0, 0),
-    Action.TURN_LEFT: (0, 0, -1, 0),
-    Action.TURN_RIGHT: (0, 0, 1, 0),
-    Action.LOOK_UP: (0, 0, 0, 1),
-    Action.LOOK_DOWN: (0, 0, 0, -1),
-    Action.HOLD: (0, 0, 0, 0),
-}
 
 
 def poses_of_plan(plan: Plan, n_frames: int) -> Poses:
@@ -60,7 +47,7 @@ def poses_of_plan(plan: Plan, n_frames: int) -> Poses:
     """
     moves = np.zeros((max(n_frames - 1, 0), 4), dtype=np.int64)
     for step, span in zip(plan.steps, plan.lay(n_frames).steps, strict=True):
-        moves[span.start : span.stop] = MOVES[step.action]
+        moves[span.start : span.stop] = DIRECTIONS[step.action]
     counts = np.concatenate((np.zeros((1, 4), np.int64), np.cumsum(moves, axis=0)))[:n_frames]
     turn = _limited(DEGREES_PER_FRAME, WIDEST_TURN_DEG, int(np.ptp(counts[:, 2], axis=0)))
     look = _limited(DEGREES_PER_FRAME, STEEPEST_DEG, int(np.abs(counts[:, 3]).max()))
