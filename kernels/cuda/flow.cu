@@ -6,6 +6,7 @@
 
 #include "core/flow.h"
 #include "core/reason.h"
+#include "cuda/launch.h"
 #include "cuda/reduce.h"
 
 namespace wmb::cuda {
@@ -39,9 +40,9 @@ __global__ void __launch_bounds__(kThreads)
   out[1] = sums[1];
 }
 
+template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    add_bands(const double* partial, std::size_t bands, double pixels, double* horizontal, double* radial,
-              std::uint8_t* code) {
+    add_bands(const double* partial, std::size_t bands, double pixels, ChannelsOut<T> out) {
   __shared__ double shared[2 * kThreads];
   const std::size_t field = blockIdx.x;
   double sums[2] = {0.0, 0.0};
@@ -50,10 +51,11 @@ __global__ void __launch_bounds__(kThreads)
   block_sums<kThreads, 2>(sums, shared);
   if (threadIdx.x != 0) return;
   const bool has_horizontal = std::isfinite(sums[0]), has_radial = std::isfinite(sums[1]);
-  horizontal[field] = has_horizontal ? sums[0] / pixels : std::nan("");
-  radial[field] = has_radial ? sums[1] / pixels : std::nan("");
-  code[field] =
-      static_cast<std::uint8_t>(has_horizontal && has_radial ? Reason::ok : Reason::value_not_finite);
+  const double missing = std::nan("");
+  out.horizontal[field] = static_cast<T>(has_horizontal ? sums[0] / pixels : missing);
+  out.radial[field] = static_cast<T>(has_radial ? sums[1] / pixels : missing);
+  write_reason(has_horizontal && has_radial ? Reason::ok : Reason::value_not_finite, field, out.code,
+               out.status);
 }
 
 }  // namespace
@@ -63,21 +65,23 @@ std::size_t flow_channels_workspace(std::size_t n_fields, std::size_t height) {
 }
 
 template <typename T>
-int flow_channels(const T* flow, std::size_t n_fields, std::size_t height, std::size_t width, double* horizontal,
-                  double* radial, std::uint8_t* code, double* workspace, cudaStream_t stream) {
-  if (n_fields == 0) return 0;
+int flow_channels(const T* flow, std::size_t n_fields, std::size_t height, std::size_t width,
+                  ChannelsOut<T> out, double* workspace, cudaStream_t stream) {
   const std::size_t bands = bands_of(height);
-  const dim3 grid(static_cast<unsigned>(bands), static_cast<unsigned>(n_fields));
-  const int error = launch(sum_bands<T>, grid, dim3(kThreads), stream, flow, height, width, workspace);
-  if (error != 0) return error;
   const double pixels = static_cast<double>(height) * static_cast<double>(width);
-  return launch(add_bands, dim3(static_cast<unsigned>(n_fields)), dim3(kThreads), stream, workspace, bands, pixels,
-                horizontal, radial, code);
+  return in_batches(n_fields, [&](std::size_t first, unsigned n) {
+    const dim3 grid(static_cast<unsigned>(bands), n);
+    const T* fields = flow + first * height * width * 2;
+    const ChannelsOut<T> to{out.horizontal + first, out.radial + first, out.code + first, out.status + first};
+    const int error = launch(sum_bands<T>, grid, dim3(kThreads), stream, fields, height, width, workspace);
+    return error != 0 ? error
+                      : launch(add_bands<T>, dim3(n), dim3(kThreads), stream, workspace, bands, pixels, to);
+  });
 }
 
-template int flow_channels(const float*, std::size_t, std::size_t, std::size_t, double*, double*, std::uint8_t*,
-                           double*, cudaStream_t);
-template int flow_channels(const double*, std::size_t, std::size_t, std::size_t, double*, double*, std::uint8_t*,
-                           double*, cudaStream_t);
+template int flow_channels(const float*, std::size_t, std::size_t, std::size_t, ChannelsOut<float>, double*,
+                           cudaStream_t);
+template int flow_channels(const double*, std::size_t, std::size_t, std::size_t, ChannelsOut<double>, double*,
+                           cudaStream_t);
 
 }  // namespace wmb::cuda

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs CUDA kernels on the host, for tests: the same .cu is compiled by g++ with this header in the place of CUDA's.
+// Runs CUDA kernels on the host, for tests: the same .cu is compiled by g++ with this header in the place of
+// CUDA's.
 //
-// A block is as many threads of the system as it has CUDA threads; blocks run one after the other. A barrier that
-// not all threads of the block reach, and a warp operation that not all lanes reach, stop the program with a
-// sentence instead of a hang; what the threads share is real memory, so that AddressSanitizer sees an index out of
-// bounds and ThreadSanitizer a missing barrier.
+// A CUDA thread is a fiber, with a stack of its own; a block's take turns at its barriers, and blocks run one
+// after the other, all of it from front to back or, on request, from back to front: what depends on the order
+// shows by comparing the two. A barrier that not all threads of the block reach, and a warp operation that
+// not all lanes reach, stop the program with a sentence; what the threads share is real memory, so that
+// AddressSanitizer sees an index out of bounds and ThreadSanitizer, to which each fiber is a thread, a
+// missing barrier.
 //
-// What it can express is what kernels here may use: static __shared__ arrays of one type, __syncthreads,
-// __syncwarp, shuffles and votes of whole warps, atomics on integers.
+// What it can express is what kernels here may use: static __shared__ arrays, __syncthreads, __syncwarp,
+// shuffles and votes of whole warps, atomics on integers.
 #pragma once
 
 #include <cmath>
@@ -30,12 +33,14 @@ struct dim3 {
   constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
 };
 
-using cudaStream_t = void*;
+using cudaStream_t = struct CUstream_st*;
 using cudaError_t = int;
 constexpr cudaError_t cudaSuccess = 0;
 constexpr cudaError_t cudaErrorInsufficientDriver = 35;
 
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 inline cudaError_t cudaGetDeviceCount(int* count) { return *count = 0, cudaErrorInsufficientDriver; }
 inline const char* cudaGetErrorString(cudaError_t) { return "this is the host shim"; }
 
@@ -48,8 +53,10 @@ struct Place {
   unsigned number;  // of the thread in its block
 };
 
-extern thread_local Place here;
+extern Place here;
 
+// Whether threads and blocks take turns from back to front from now on.
+void set_backwards(bool backwards);
 void run(dim3 grid, dim3 block, const std::function<void()>& kernel);
 void block_barrier();
 void warp_barrier();
@@ -124,7 +131,8 @@ template <typename T>
 T atomicMin(T* at, T value) {
   static_assert(std::is_integral<T>::value, "atomics are for integers");
   T seen = __atomic_load_n(at, __ATOMIC_RELAXED);
-  while (value < seen && !__atomic_compare_exchange_n(at, &seen, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  while (value < seen &&
+         !__atomic_compare_exchange_n(at, &seen, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
   }
   return seen;
 }
@@ -132,7 +140,8 @@ template <typename T>
 T atomicMax(T* at, T value) {
   static_assert(std::is_integral<T>::value, "atomics are for integers");
   T seen = __atomic_load_n(at, __ATOMIC_RELAXED);
-  while (value > seen && !__atomic_compare_exchange_n(at, &seen, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  while (value > seen &&
+         !__atomic_compare_exchange_n(at, &seen, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
   }
   return seen;
 }
