@@ -212,11 +212,11 @@ def test_dispatch_never_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
             dispatch.pick("an_op", "gpu", "cpu")
         for device in ("cpu", "cuda:0"):
             with pytest.raises(
-                wmb.BackendError, match="an_op: this version has no cuda backend, it has cpu, reference"
+                wmb.BackendError, match="an_op: this version has no cuda backend, it has cpu, ref"
             ):
                 dispatch.pick("an_op", "cuda", device)
         with pytest.raises(
-            wmb.ArgumentError, match="an_op: backend must run on the arguments' device cuda:0, got 'cpu"
+            wmb.ArgumentError, match="an_op: backend must run on the arguments' device cuda:0"
         ):
             dispatch.pick("an_op", "cpu", "cuda:0")
         with pytest.raises(wmb.BackendError, match="an_op: no backend of this version runs on device cuda:0"):
@@ -233,7 +233,7 @@ def test_dispatch_never_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
         assert dispatch.pick("another", "auto", "cuda:0") == "cuda"
         assert dispatch.pick("another", "triton", "cuda:0") == "triton"
         with pytest.raises(
-            wmb.ArgumentError, match="another: backend must run on the arguments' device cpu, got 'cuda"
+            wmb.ArgumentError, match="another: backend must run on the arguments' device cpu"
         ):
             dispatch.pick("another", "cuda", "cpu")
     finally:
