@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "core/reproject.h"
+#include "core/views.h"
 
 namespace wmb::isa {
 
