@@ -42,5 +42,7 @@ void queue(int device, Address stream, Run run) {
 }
 
 void bind_flow(nb::module_& m);
+void bind_reproject(nb::module_& m);
+void bind_reproject_pairs(nb::module_& m);
 
 }  // namespace wmb::cuda

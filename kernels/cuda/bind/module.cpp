@@ -15,4 +15,6 @@ NB_MODULE(_cuda, m) {
       },
       "(CUDA error code, device count, error text) of counting the devices.");
   wmb::cuda::bind_flow(m);
+  wmb::cuda::bind_reproject(m);
+  wmb::cuda::bind_reproject_pairs(m);
 }

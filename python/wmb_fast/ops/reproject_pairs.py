@@ -14,11 +14,11 @@ from .._walls.cameras import batch_of, cameras, flat, image, occlusion_bounds, p
 from .._walls.checks import integer, one_of, real, same_shape, shape_text, trailing
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
-from .._walls.ext import core
+from .._walls.ext import core, kernels
 from .._walls.lazy import reference
 from .._walls.records import Record, code, status_of
 
-declare("depth_agreement", "cpu", "reference")
+declare("depth_agreement", "cpu", "cuda", "reference")
 declare("reprojection_error", "cpu", "reference")
 
 
@@ -70,7 +70,7 @@ def depth_agreement(
         sampling: ``nearest``: the pixel whose centre is nearest, half upwards, inside ``-0.5 <= u < W' - 0.5``.
             ``bilinear``: between four centres, all of which that have weight must have depth, inside ``0 <= u <= W' -
             1``; it invents depth across an edge. Coordinates within 1e-6 of a centre are that centre.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         ``median_relative_error`` and ``covisible_fraction`` (...) in the depths' dtype and ``n`` (...) int64, the
@@ -104,7 +104,11 @@ def depth_agreement(
     low, high = occlusion_bounds(op, occlusion)
     one_of(op, "sampling", sampling, ("nearest", "bilinear"))
     z, seen = way.maps["depth_src"], way.maps["depth_dst"]
-    if pick(op, backend, way.call.device) == "reference":
+    chosen = pick(op, backend, way.call.device)
+    if chosen == "cuda":
+        found = kernels("reproject_pairs").depth_agreement(z, seen, way, (low, high), sampling == "bilinear")
+        return DepthAgreement(*found)
+    if chosen == "reference":
         found = reference.depth_agreement(
             z, seen, way.source, way.matrices, intrinsics_dst=way.destination, occlusion=(low, high), sampling=sampling
         )
@@ -157,7 +161,7 @@ def reprojection_error(
             the scene's. ``pixels``: d at (u, v) is taken back to frame i, and the distance to the pixel it came from is
             the error; it depends on the image's size, and not on where in a pixel a point falls.
         min_points: A pair counts with at least so many points inside, and so many co-visible.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         ``median`` and ``mean`` (...) of the errors of all pairs that count, pooled; ``per_pair`` (..., K, K), the
