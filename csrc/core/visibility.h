@@ -46,8 +46,8 @@ constexpr double kMargin = 1 + 1e-9;  // beyond which rounding cannot have made 
 // The leftmost, lowest, rightmost and highest of some points: the hull's area is no less than that of their
 // quadrilateral.
 struct Extremes {
-  bool any = false;
-  Point2 left{}, right{}, low{}, high{};
+  bool any;  // all zero before the first
+  Point2 left, right, low, high;
 
   WMB_HD void add(const Point2& p) {
     if (!any) left = right = low = high = p;

@@ -78,7 +78,7 @@ double hull_of(std::vector<Point2>& points) {
 }
 
 bool surely_large(const std::vector<Point2>& points, const VisibilityRule& rule) {
-  Extremes extremes;
+  Extremes extremes{};
   for (const Point2& p : points) extremes.add(p);
   return extremes.surely_large(rule);
 }
@@ -128,7 +128,7 @@ void sampled_visibility(const Samples<T>& samples, const VisibilityRule& rule, b
     }
     auto is_too_small = [&] {
       if (with_area) return area < rule.min_area;
-      Extremes some;
+      Extremes some{};
       each_inside(samples, i, kSparse, [&](const Point2& p) { some.add(p); });
       if (some.surely_large(rule)) return false;
       gather();

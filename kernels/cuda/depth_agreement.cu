@@ -14,8 +14,6 @@
 namespace wmb::cuda {
 namespace {
 
-using Count = unsigned long long;
-
 constexpr int kThreads = 512;        // of a block that has an item to itself
 constexpr int kSample = 2048;        // pixels
 constexpr std::int64_t kAll = 8192;  // up to so many pixels all of them are kept, and none sampled

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from .launch import Tensor, compiled, empty, launch, type_of
-from .views import passage
+from .views import camera_axes, camera_numbers, layout, passage
 
 
 def depth_agreement(
@@ -25,3 +25,32 @@ def depth_agreement(
         destination, *sizes[1], *bounds, bilinear, median, fraction, n, code, status, workspace,
     )  # fmt: skip
     return status, code, median, fraction, n
+
+
+def reprojection_error(
+    depth: Tensor,
+    poses: Tensor,
+    intrinsics: Tensor,
+    confidence: Tensor | None,
+    *,
+    grid: int,
+    min_points: int,
+    bounds: tuple[float, float],
+    quantile: float,
+    pixels: bool,
+) -> tuple[Tensor, ...]:
+    """Status, code, median, per_pair, n_pairs, mean and co-visible fraction of clips (..., K, H, W)."""
+    cuda, frames = compiled(), tuple(depth.shape[:-2])
+    batch, k = frames[:-1], frames[-1]
+    sizes = math.prod(batch), k, *depth.shape[-2:]
+    laid = layout(frames, (intrinsics, camera_axes(intrinsics)))
+    median, mean, fraction = (empty(depth, *batch) for _ in range(3))
+    per_pair, n_pairs = empty(depth, *batch, k, k), empty(depth, *batch, dtype="int64")
+    status, code = empty(depth, *batch, dtype="uint8"), empty(depth, *batch, dtype="uint8")
+    words = cuda.reprojection_error_workspace(*sizes, grid, depth.element_size())
+    launch(
+        cuda.reprojection_error, depth, type_of(depth), laid, intrinsics, camera_numbers(intrinsics), poses, depth,
+        confidence, *sizes, grid, min_points, *bounds, quantile, pixels, median, mean, per_pair, fraction, n_pairs,
+        code, status, empty(depth, words, dtype="float64"),
+    )  # fmt: skip
+    return status, code, median, per_pair, n_pairs, mean, fraction

@@ -10,6 +10,8 @@
 
 namespace wmb::cuda {
 
+using Count = unsigned long long;
+
 template <typename T>
 struct KeyOf;
 template <>

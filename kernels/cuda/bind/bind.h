@@ -41,8 +41,10 @@ void queue(int device, Address stream, Run run) {
   if (error != 0) throw std::runtime_error(error_text(error));
 }
 
+void bind_boxes(nb::module_& m);
 void bind_flow(nb::module_& m);
 void bind_reproject(nb::module_& m);
 void bind_reproject_pairs(nb::module_& m);
+void bind_visibility(nb::module_& m);
 
 }  // namespace wmb::cuda

@@ -10,7 +10,18 @@ from typing import Any
 import numpy as np
 
 from .._walls.arrays import Array, ArrayLike, Call, take
-from .._walls.cameras import batch_of, cameras, flat, image, occlusion_bounds, passage, spread, stacked, transforms
+from .._walls.cameras import (
+    batch_of,
+    camera_batch,
+    cameras,
+    flat,
+    image,
+    occlusion_bounds,
+    passage,
+    spread,
+    stacked,
+    transforms,
+)
 from .._walls.checks import integer, one_of, real, same_shape, shape_text, trailing
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
@@ -19,7 +30,7 @@ from .._walls.lazy import reference
 from .._walls.records import Record, code, status_of
 
 declare("depth_agreement", "cpu", "cuda", "reference")
-declare("reprojection_error", "cpu", "reference")
+declare("reprojection_error", "cpu", "cuda", "reference")
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,9 +214,9 @@ def reprojection_error(
         same_shape(op, "confidence", trust, "depth", maps)
     frames = maps.shape[:-2]
     to_world, camera = transforms(op, "poses", views["poses"]), cameras(op, "intrinsics", views["intrinsics"])
-    if to_world.shape[:-1] != frames:
+    if views["poses"].shape[:-2] != frames:
         raise bad_value(op, "poses", f"have shape {(*frames, 4, 4)}, one a frame", shape_text(views["poses"]))
-    if batch_of(op, depth=frames, intrinsics=camera.shape[:-1]) != frames:
+    if batch_of(op, depth=frames, intrinsics=camera_batch(op, "intrinsics", views["intrinsics"])) != frames:
         raise bad_value(op, "intrinsics", f"broadcast to the frames {frames}", shape_text(views["intrinsics"]))
     low, high = occlusion_bounds(op, occlusion)
     grid, min_points = integer(op, "grid", grid, at_least=1), integer(op, "min_points", min_points, at_least=1)
@@ -213,7 +224,14 @@ def reprojection_error(
     if quantile > 1:
         raise bad_value(op, "confidence_quantile", "be at most 1", repr(confidence_quantile))
     one_of(op, "unit", unit, ("depth", "pixels"))
-    if pick(op, backend, call.device) == "reference":
+    chosen = pick(op, backend, call.device)
+    if chosen == "cuda":
+        found = kernels("reproject_pairs").reprojection_error(
+            maps, to_world, camera, trust, grid=grid, min_points=min_points, bounds=(low, high), quantile=quantile,
+            pixels=unit == "pixels",
+        )  # fmt: skip
+        return ReprojectionError(*found)
+    if chosen == "reference":
         found = reference.reprojection_error(
             maps, views["poses"], camera, confidence=trust, grid=grid, occlusion=(low, high),
             confidence_quantile=quantile, unit=unit, min_points=min_points,
