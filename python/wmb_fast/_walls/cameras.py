@@ -88,7 +88,7 @@ def batch_of(op: str, **shapes: tuple[int, ...]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:
-        texts = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        texts = ", ".join(f"{name} {tuple(shape)}" for name, shape in shapes.items())
         raise bad_value(op, "batch dimensions", "broadcast together", texts) from None
 
 

@@ -137,11 +137,11 @@ def box_medians(
     trailing(op, "points_a", a, ("N", 2))
     same_shape(op, "points_b", b, "points_a", a)
     if x.shape != a.shape[:-1]:
-        raise bad_value(op, "values", f"have shape {a.shape[:-1]}", shape_text(x))
-    batch = a.shape[:-2]
+        raise bad_value(op, "values", f"have shape {tuple(a.shape[:-1])}", shape_text(x))
+    batch = tuple(a.shape[:-2])
     trailing(op, "boxes_a", first, ("R", 4))
     same_shape(op, "boxes_b", second, "boxes_a", first)
-    if first.shape[:-2] != batch:
+    if tuple(first.shape[:-2]) != batch:
         raise bad_value(op, "boxes_a", f"have the batch's shape {batch}", shape_text(first))
     n_items, n_boxes = math.prod(batch), first.shape[-2]
     flat = [array.reshape(n_items, *array.shape[len(batch) :]) for array in (a, b, x, first, second)]

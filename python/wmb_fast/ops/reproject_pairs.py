@@ -212,9 +212,9 @@ def reprojection_error(
     image(op, "depth", maps)
     if trust is not None:
         same_shape(op, "confidence", trust, "depth", maps)
-    frames = maps.shape[:-2]
+    frames = tuple(maps.shape[:-2])
     to_world, camera = transforms(op, "poses", views["poses"]), cameras(op, "intrinsics", views["intrinsics"])
-    if views["poses"].shape[:-2] != frames:
+    if tuple(views["poses"].shape[:-2]) != frames:
         raise bad_value(op, "poses", f"have shape {(*frames, 4, 4)}, one a frame", shape_text(views["poses"]))
     if batch_of(op, depth=frames, intrinsics=camera_batch(op, "intrinsics", views["intrinsics"])) != frames:
         raise bad_value(op, "intrinsics", f"broadcast to the frames {frames}", shape_text(views["intrinsics"]))

@@ -224,7 +224,7 @@ def sampled_visibility(
     given = {"pixels": pixels, "depth": depth, "seen_depth": seen_depth, "confidence": confidence}
     call, views = take(op, given, optional=("confidence",), lists=False)
     trailing(op, "pixels", views["pixels"], ("Q", 2))
-    batch, n_points = views["pixels"].shape[:-2], views["pixels"].shape[-2]
+    batch, n_points = tuple(views["pixels"].shape[:-2]), views["pixels"].shape[-2]
     for name in ("depth", "seen_depth", *(() if confidence is None else ("confidence",))):
         if views[name].shape != (*batch, n_points):
             raise bad_value(op, name, f"have shape {(*batch, n_points)}", shape_text(views[name]))
@@ -270,7 +270,7 @@ def _sizes_on(op: str, size: Any, like: Any, batch: tuple[int, ...]) -> Any:
         if size.ndim == 0 or size.shape[-1] != 2 or tuple(size.shape[:-1]) not in ((), batch):
             raise bad_value(op, "size", f"be width and height, or have shape {(*batch, 2)}", shape_text(size))
         return size.double().expand(*batch, 2).reshape(-1, 2).contiguous()
-    return torch.from_numpy(_sizes(op, size, batch)).to(like.device, non_blocking=True)
+    return torch.from_numpy(_sizes(op, size, batch).copy()).to(like.device, non_blocking=True)
 
 
 def _sampled_on_core(
