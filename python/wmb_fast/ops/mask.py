@@ -113,11 +113,12 @@ def box_medians(
         selected value is not finite. ``n`` (..., R) int64: how many points were selected.
 
     Raises:
-        ArgumentError: Shapes that do not go together.
+        ArgumentError: Shapes that do not go together. Lengths that a device holds are taken between 0 and N.
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
-        Values are compared, and two of them averaged in float64: the same bits for any threads and any batch.
+        Values are compared, and two of them averaged in float64: the same bits for any threads and any batch, and on a
+        device.
 
     Source:
         OPIS (arXiv 2609.35052), Eq. 4: the median residual of an instance.

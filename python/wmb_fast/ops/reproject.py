@@ -69,11 +69,13 @@ def project(points: ArrayLike, intrinsics: ArrayLike, T_cam_world: ArrayLike, *,
         valid pixel may lie anywhere.
 
     Raises:
-        ArgumentError: Other shapes, intrinsics with skew, a transform whose last row is not 0, 0, 0, 1.
+        ArgumentError: Other shapes, intrinsics with skew, a transform whose last row is not 0, 0, 0, 1. On a device,
+            whose values are not waited for, such a camera counts as one that is not finite.
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
-        In float64, in the order of the formula, rounded once to the dtype of the points: the same bits for any threads.
+        In float64, in the order of the formula, rounded once to the dtype of the points: the same bits for any threads,
+        and on a device.
 
     Source:
         The pinhole model: Hartley and Zisserman, Multiple View Geometry, equation 6.2.
@@ -121,11 +123,12 @@ def unproject(depth: ArrayLike, intrinsics: ArrayLike, *, backend: str = "auto")
         that is not finite or has a zero focal length.
 
     Raises:
-        ArgumentError: Other shapes, maps without pixels, intrinsics with skew.
+        ArgumentError: Other shapes, maps without pixels, intrinsics with skew. On a device, whose values are not waited
+            for, such a camera counts as one that is not finite.
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
-        In float64, in the order of the formula, rounded once: the same bits for any threads.
+        In float64, in the order of the formula, rounded once: the same bits for any threads, and on a device.
 
     Source:
         The pinhole model: Hartley and Zisserman, Multiple View Geometry, section 6.2.2.
@@ -181,12 +184,13 @@ def reproject_depth(
         stand in front (see :func:`splat_depth`, :func:`depth_agreement`).
 
     Raises:
-        ArgumentError: Other shapes, maps without pixels, intrinsics with skew, a last row that is not 0, 0, 0, 1.
+        ArgumentError: Other shapes, maps without pixels, intrinsics with skew, a last row that is not 0, 0, 0, 1. On a
+            device, whose values are not waited for, such a camera or transform counts as one that is not finite.
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
         In float64 as :func:`unproject` and :func:`project`, rounded once: the same bits for any threads, batch split
-        and instruction set.
+        and instruction set, and on a device.
 
     Source:
         The pinhole model: Hartley and Zisserman, Multiple View Geometry, chapter 6.
@@ -246,11 +250,13 @@ def splat_depth(
         whose cameras or transform are not finite, or have a zero focal length.
 
     Raises:
-        ArgumentError: Other shapes, maps without pixels, intrinsics with skew, a last row that is not 0, 0, 0, 1.
+        ArgumentError: Other shapes, maps without pixels, intrinsics with skew, a last row that is not 0, 0, 0, 1. On a
+            device, whose values are not waited for, such a camera or transform counts as one that is not finite.
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
-        As :func:`reproject_depth`. The minimum does not depend on the order of points; nor do the bits on threads.
+        As :func:`reproject_depth`. The minimum does not depend on the order of points, nor the bits on threads or on
+        a device's blocks, which put depth and place into one key and take the least.
 
     Source:
         Catmull, A subdivision algorithm for computer display of curved surfaces, 1974, chapter 4 (the z-buffer).

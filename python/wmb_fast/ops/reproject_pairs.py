@@ -92,12 +92,15 @@ def depth_agreement(
 
     Raises:
         ArgumentError: Other shapes, maps without pixels, intrinsics with skew, a last row that is not 0, 0, 0, 1,
-            bounds that do not ascend, another sampling.
+            bounds that do not ascend, another sampling. On a device, whose values are not waited for, matrices that
+            would be refused make their item missing, as those that are not finite do.
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
         In float64, in the order of the formulas; the ratio is rounded to the depths' dtype before it is compared, the
-        errors before their exact median is taken. The same bits for any threads, batch split and instruction set.
+        errors before their exact median is taken. The same bits for any threads, batch split and instruction set. On a
+        device the same pixels are co-visible, and float64 has the same bits; of float32 maps the errors of ``nearest``
+        are divided in float32, which may change their last bit.
 
     Source:
         The gate of WorldMark's Global memory (arXiv 2604.21686, section 3.5), on every pixel.
@@ -183,13 +186,15 @@ def reprojection_error(
 
     Raises:
         ArgumentError: Other shapes, maps without pixels, intrinsics with skew, poses whose last row is not 0, 0, 0, 1,
-            a grid below 1, bounds that do not ascend, a quantile outside [0, 1], another unit.
+            a grid below 1, bounds that do not ascend, a quantile outside [0, 1], another unit. On a device, whose
+            values are not waited for, a matrix that would be refused makes its clip missing (``camera_not_usable``).
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
         In float64, in the order of the formulas; the ratio is rounded to the depth's dtype before it is compared,
         errors before their exact medians are taken. Means are summed pair by pair in four lanes. The same bits for any
-        threads, batch split and instruction set. One number of the depth's dtype is kept for each co-visible point.
+        threads, batch split and instruction set. One number of the depth's dtype is kept for each co-visible point; on
+        a device for each point of every pair. There only the means differ, by the order of their sum, which is fixed.
 
     Source:
         WorldMark (arXiv 2604.21686), Global memory; ``unit="depth"`` with the other defaults is its evaluator's.

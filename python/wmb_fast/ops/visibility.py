@@ -84,11 +84,12 @@ def visibility(
         (..., I) uint8: a :class:`Visibility`: 0 visible, 1 occluded, 2 outside, 3 too small, 4 unknown.
 
     Raises:
-        ArgumentError: Other shapes, maps without pixels, intrinsics with skew, a last row that is not 0, 0, 0, 1.
+        ArgumentError: Other shapes, maps without pixels, intrinsics with skew, a last row that is not 0, 0, 0, 1. On a
+            device, whose values are not waited for, a view with such a matrix knows nothing (4).
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
-        In float64, in the order of the formulas: the same bits for any threads.
+        In float64, in the order of the formulas: the same bits for any threads, and on a device.
 
     Source:
         OPIS (arXiv 2609.35052), observability; thresholds of its public evaluator.
@@ -202,11 +203,11 @@ def sampled_visibility(
         A :class:`SampledVisibility`.
 
     Raises:
-        ArgumentError: Shapes that do not go together.
+        ArgumentError: Shapes that do not go together. Lengths that a device holds are taken between 0 and Q.
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
-        In float64, in the order of the formulas: the same bits for any threads.
+        In float64, in the order of the formulas: the same bits for any threads, and on a device.
 
     Source:
         OPIS (arXiv 2609.35052), observability; thresholds of its public evaluator.
@@ -236,13 +237,11 @@ def sampled_visibility(
     with_area, chosen = flag(op, "with_area", with_area), pick(op, backend, call.device)
     flat = {k: None if v is None else v.reshape(n_items, *v.shape[len(batch) :]) for k, v in views.items()}
     if chosen == "cuda":
-        counts, sizes = (
-            lengths_on(op, lengths, views["pixels"], batch, n_points),
-            _sizes_on(op, size, flat["pixels"], batch),
-        )
+        like = views["pixels"]
         state, *parts = kernels("visibility").sampled_visibility(
-            *flat.values(), counts, sizes, list(limits.values()), with_area
-        )
+            *flat.values(), lengths_on(op, lengths, like, batch, n_points), _sizes_on(op, size, like, batch),
+            list(limits.values()), with_area,
+        )  # fmt: skip
         return SampledVisibility(*(x.reshape(batch) for x in (state, *parts)))
     counts = np.full(n_items, n_points) if lengths is None else lengths_of(op, lengths, batch, n_points)
     sizes = _sizes(op, size, batch)
