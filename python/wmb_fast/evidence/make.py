@@ -3,7 +3,8 @@
 
 Protocols are asked for their needs again and again, for a need may follow from what is known by then. In a round all
 channels that are not known yet are made together, in one pass over the video; what has been made before comes from the
-cache, and when all of it does, the video is not decoded at all.
+cache, and when all of it does, the video is not decoded at all. What a pass decodes stays in memory for those after it,
+where it fits.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class Asks(Protocol):
 
     def needs(self, evidence: Evidence, *, compat: bool = False) -> list[Need]: ...
 
+
+_AT_HAND = 1 << 28  # bytes of decoded frames that a rollout may hold: about 980 of 576x316
 
 Items = tuple[int, ...] | tuple[tuple[int, int], ...] | None  # frames, pairs of frames, or the whole rollout
 Wanted = Mapping[str, Items]
@@ -114,6 +117,7 @@ class _Desk:
     ) -> None:
         self._rollout, self._store, self._estimators = rollout, store, estimators
         self._video = open_video(rollout.video_path, fps=rollout.fps)
+        self._video.keep(_AT_HAND)
         self._channels: dict[str, Channel] = {}
         self._covered: dict[str, Items] = {}
         self._missing = {channel: why for channel, why in ABSENT.items() if channel not in estimators}
