@@ -38,9 +38,11 @@ def test_a_row_and_a_column(row: list[int], new: int) -> None:
 def test_a_picture_is_rounded_once(size: tuple[int, int]) -> None:
     width, height = size
     picture = np.random.default_rng(0).integers(0, 256, (9, 16, 3), dtype=np.uint8)
-    rows, columns = (np.array(cover(*pair), dtype=object) for pair in ((9, height), (16, width)))
-    means = np.einsum("ij,jkc,lk->ilc", rows, picture.astype(object), columns) / (Fraction(9 * 16, width * height))
-    np.testing.assert_array_equal(area_resized(picture, width, height), np.floor(means + Fraction(1, 2)).astype(int))
+    rows, columns = (
+        np.array([[int(w * new) for w in one] for one in cover(old, new)]) for old, new in ((9, height), (16, width))
+    )
+    sums = np.einsum("ij,jkc,lk->ilc", rows, picture.astype(np.int64), columns)  # of whole numbers: exact
+    np.testing.assert_array_equal(area_resized(picture, width, height), (2 * sums + 9 * 16) // (2 * 9 * 16))
 
 
 def test_sums_of_the_whitest_and_largest_pictures_fit() -> None:
