@@ -48,8 +48,8 @@ ABSENT = {
     "faces": "no builtin estimator embeds faces: hand in <video>.faces.npz (frames, embedding, valid)",
     "appearance": "no builtin estimator embeds masked crops: hand in <video>.appearance.npz (frames, embedding, valid)",
     "checklist": "the case's eight questions are needed: hand in <video>.checklist.json",
-    "judge": "no builtin estimator judges events: wmb-fast prompt --ask URL asks a judge; or write the prompt with it, "
-    "and put the reply into <video>.judge.json",
+    "judge": "no builtin estimator judges events: --ask URL --judge MODEL asks one; or write the prompt with wmb-fast "
+    "prompt, and put the reply into <video>.judge.json",
 }
 
 

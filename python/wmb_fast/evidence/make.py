@@ -19,6 +19,7 @@ import numpy as np
 
 from .._walls.errors import FileFormatError
 from ..estimators.home import AbsentModelError
+from ..estimators.judge import UNREACHABLE, JudgeUnreachableError
 from ..estimators.registry import ABSENT, BUILTIN, Consumer, Estimator, Frame, why_absent
 from ..protocols.evidence import Channel, Evidence, Maker, Need
 from ..rollout.discover import Rollout
@@ -286,6 +287,10 @@ class _Desk:
         for job in jobs:
             try:
                 values = job.consumer.finish()
+            except JudgeUnreachableError as error:
+                self._missing[job.key.channel] = UNREACHABLE  # where and why differs from day to day
+                self._notes.append(str(error))
+                continue
             except Exception as error:
                 self._failed(job.key.channel, error)
                 continue

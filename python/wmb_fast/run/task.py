@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .._walls.errors import WmbError
+from ..estimators.judge import UNREACHABLE, Judge
 from ..estimators.registry import Estimator
 from ..evidence import external, objects, published
 from ..evidence.make import gather
@@ -21,6 +22,7 @@ from ..rollout.discover import Rollout
 from ..rollout.model_frames import realised
 from ..rollout.video import open_video
 from . import curves, parts
+from .asked import with_judge
 from .describe import version
 from .known import REFUSED, Configured, Scorer, SetScorer
 
@@ -33,6 +35,7 @@ class Options:
     compat: bool
     require_official: bool
     estimators: Mapping[str, Estimator]
+    judge: Judge | None = None
 
 
 @dataclass(frozen=True)
@@ -48,13 +51,14 @@ class Done:
 def do(rollout: Rollout, options: Options, out: Path, store: Store) -> Done:
     """Scores one rollout, or finds what an earlier run made of it. Never raises on account of the rollout."""
     try:
+        options = replace(options, estimators=with_judge(options.estimators, options.judge, rollout))
         key = _key(rollout, options, *_identity(rollout))
         part, note = parts.find(out, rollout.id, key)
         if part is not None and _curves_are_whole(out, rollout, part):
             return Done(rollout.id, "kept", part, part.facts["notes"])
         evidence = gather(rollout, options.scorers, store=store, compat=options.compat, estimators=options.estimators)
         part = _scored(rollout, options, evidence, out)
-        if all(score.status is not Status.ERROR for score in part.scores):  # what failed is tried again next time
+        if not any(unfinished(score) for score in part.scores):  # what failed is tried again next time
             parts.keep(out, rollout.id, key, part)
         return Done(rollout.id, "scored", part, [*evidence.notes, *([note] if note else [])])
     except WmbError as error:
@@ -63,6 +67,11 @@ def do(rollout: Rollout, options: Options, out: Path, store: Store) -> Done:
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(where.filename).name}:{where.lineno}"
         return _failed(rollout, options, f"internal_error: {type(error).__name__} in {place}: {error}")
+
+
+def unfinished(score: Score) -> bool:
+    """Whether something broke, or a judge did not answer: another run may do better."""
+    return score.status is Status.ERROR or (score.value is None and score.reason.endswith(UNREACHABLE))
 
 
 def _identity(rollout: Rollout) -> tuple[str, str]:
