@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .home import session_of
-from .opencv import opencv_version
+from .opencv import version_of
 from .session import CPU
 
 Frame = npt.NDArray[np.uint8]
@@ -95,6 +95,7 @@ class Estimator:
         by_frame: Whether each frame's values come from that frame alone, so that only frames asked for are looked at.
         by_pair: Whether it compares pairs of frames, those that are asked for.
         module: Where it stands, below this package.
+        libraries: What computes in it besides the core and networks; their versions belong to its fingerprint.
         networks: The models of the catalogue that it runs.
         provider: What they run on; only estimators with networks have a choice.
     """
@@ -106,6 +107,7 @@ class Estimator:
     by_frame: bool
     module: str
     by_pair: bool = False
+    libraries: tuple[str, ...] = ("cv2", "numpy")
     networks: tuple[str, ...] = ()
     provider: str = CPU
 
@@ -126,13 +128,15 @@ class Estimator:
     def fingerprint(self, settings: Settings) -> str:
         """16 hexadecimal digits that change whenever the numbers may: id, version, settings, and what runs it.
 
-        That is OpenCV's version, or of networks the file, the runtime, its options, and the CPU's instructions.
+        That is the versions of its libraries, and of networks the file, the runtime, its options, and the CPU's
+        instructions. What decodes the video is no part of it: it stands beside the evidence.
 
         Raises:
             AbsentModelError: A network is not here.
         """
         runs: dict[str, Any] = {name: session_of(name, self.provider).facts for name in self.networks}
-        facts = [self.id, self._load().VERSION, dict(settings), runs or {"cv2": opencv_version(self.id)}]
+        runs |= {name: version_of(name, self.id) for name in self.libraries}
+        facts = [self.id, self._load().VERSION, dict(settings), runs]
         text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -152,6 +156,7 @@ BUILTIN = {
             by_frame=False,
             module="fidelity",
             by_pair=True,
+            libraries=("numpy",),
         ),
     )
 }
@@ -170,7 +175,16 @@ ON_REQUEST = {
 PACKAGED = {
     entry.role: entry
     for entry in (
-        Estimator("cuts", "transnetv2", "packaged", "MIT", False, "cuts_transnet", networks=("transnetv2",)),
+        Estimator(
+            "cuts",
+            "transnetv2",
+            "packaged",
+            "MIT",
+            False,
+            "cuts_transnet",
+            libraries=("numpy",),
+            networks=("transnetv2",),
+        ),
         Estimator(
             "features",
             "efficientnet-lite0",
@@ -178,6 +192,7 @@ PACKAGED = {
             "Apache-2.0",
             True,
             "features_lite0",
+            libraries=("numpy",),
             networks=("efficientnet-lite0",),
         ),
         Estimator(
