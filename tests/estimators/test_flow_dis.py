@@ -97,9 +97,8 @@ def test_the_measured_disparity_of_a_real_pair(shared: Path) -> None:
     flow = search.between(search.prepared(left), search.prepared(right))
     with np.load(folder / "motorcycle_disp.npz") as stored:
         disparity = stored["arr_0"]
-    rows, columns = (
-        (2 * np.arange(n) + 1) * old // (2 * n) for n, old in zip((HEIGHT, WIDTH), disparity.shape, strict=True)
-    )
+    height, width = disparity.shape
+    rows, columns = ((2 * np.arange(new) + 1) * old // (2 * new) for new, old in ((HEIGHT, height), (WIDTH, width)))
     exact = disparity[rows][:, columns] * (WIDTH / width)
     known = np.isfinite(exact)
     assert known.mean() > 0.9

@@ -40,8 +40,9 @@ ABSENT = {
     "states": "no judge was asked: hand in <video>.states.npz (pairs, state_score, from 1 to 5, -1 where it failed)",
     "persistence": "GroundingDINO, SAM2, DINOv2 and CLIP are not installed: hand in <video>.persistence.npz (pairs, "
     "appearance, semantic)",
-    "frame_quality": "nothing rates frames unasked (--estimators frame_quality=sharpness-exposure does): hand in "
-    "<video>.frame_quality.npz (frames, imaging from 0 to 100, aesthetic from 0 to 10)",
+    "frame_quality": "nothing rates frames unasked (--estimators frame_quality=sharpness-exposure does), and BRISQUE's "
+    "parameters come with no package whose terms are plain: hand in <video>.frame_quality.npz (frames, imaging from 0 "
+    "to 100, aesthetic from 0 to 10)",
     "poses": "nothing follows cameras unasked (--estimators poses=sift-essential does): hand in <video>.poses.npz (one "
     "array (K, 4, 4) an estimator, camera to world; frames)",
     "tracks": "no builtin estimator tracks people and things: hand in <video>.tracks.npz (frames, kinds, found, masks)",
