@@ -48,6 +48,7 @@ class Contract:
         values: What the numbers going in are.
         resize: How pictures come to their size.
         batch: Rows a run; batches are padded to it.
+        whole: Inputs that are int64 and no pictures, with what they are fed; all else is float32.
     """
 
     inputs: Mapping[str, tuple[Any, ...]]
@@ -56,6 +57,7 @@ class Contract:
     values: str
     resize: str
     batch: int = 1
+    whole: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -323,7 +325,8 @@ OFFICIAL = (
             },
             "rgb",
             "0 to 1",
-            "none",
+            "the mean of what a pixel covers, to 640 pixels at most",
+            whole={"num_tokens": 1800},
         ),
     ),
 )
