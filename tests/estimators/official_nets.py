@@ -60,9 +60,7 @@ def arcface(rows: int = 512, side: int = 112, declared: int | None = None) -> by
 def moge(dimensions: int = 3, scale: float = SCALE, whole: tuple[str, ...] = ("num_tokens",)) -> bytes:
     """A pinhole camera whose depth is 1 + red, in units, where blue is above a half; z is given without the shift."""
     net = _Nodes()
-    height, width = (
-        net.put("Gather", net.put("Shape", "image"), [axis]) for axis in (2, 3)
-    )
+    height, width = (net.put("Gather", net.put("Shape", "image"), [axis]) for axis in (2, 3))
     high, wide = (net.put("Cast", side, to=_types.FLOAT) for side in (height, width))
     squares = net.put("Add", net.put("Mul", high, high), net.put("Mul", wide, wide))
     half = net.put("Mul", net.put("Sqrt", squares), [0.5])

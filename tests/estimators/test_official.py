@@ -12,6 +12,7 @@ import pytest
 from estimators.official_nets import FOCAL, SCALE, arcface, moge
 
 import wmb_fast as wmb
+from wmb_fast import run
 from wmb_fast._walls.errors import FileFormatError
 from wmb_fast.estimators import depth_moge, face_embedder, faces_found, home, registry
 from wmb_fast.estimators.catalogue import model_of
@@ -21,6 +22,8 @@ from wmb_fast.estimators.faces import Faces
 from wmb_fast.estimators.home import AbsentModelError, ModelHome, session_of
 from wmb_fast.estimators.imports import take_in
 from wmb_fast.estimators.registry import BUILTIN
+from wmb_fast.protocols.record import Score
+from wmb_fast.rollout.video import write_video
 
 ARCFACE, MOGE = "arcface-w600k-r50", "moge-2-vitl"
 
@@ -145,7 +148,9 @@ def test_the_camera_agrees_with_a_solver_of_another_hand() -> None:
     rng = np.random.default_rng(1)
     plane = view_plane(64, 64)
     z = rng.uniform(1, 5, (64, 64))
-    points = np.concatenate([plane * z[..., None] / 1.7, z[..., None] - 0.4], axis=-1) + rng.normal(0, 0.02, (64, 64, 3))
+    points = np.concatenate([plane * z[..., None] / 1.7, z[..., None] - 0.4], axis=-1) + rng.normal(
+        0, 0.02, (64, 64, 3)
+    )
     xyz, uv = points.reshape(-1, 3), plane.reshape(-1, 2)
     other = least_squares(lambda p: (p[0] * xyz[:, :2] / (xyz[:, 2:] + p[1]) - uv).ravel(), [1.0, 0.0], xtol=1e-15)
     np.testing.assert_allclose(focal_and_shift(points, plane, z > 0), other.x, rtol=1e-5)
@@ -214,3 +219,24 @@ def test_no_frames_and_no_faces() -> None:
         assert found["face_frames"].shape == (0,)
         assert found["boxes"].shape == (0, 4)
         assert found["embedding"].shape == (0, 7 if frames else 0)
+
+
+def test_a_score_with_it_says_so(here: ModelHome, tmp_path: Path) -> None:
+    """MoGe-2's depth is no paper's here: a proxy, and refused where official estimators are required."""
+    brought(here, tmp_path, MOGE, moge())
+    folder = tmp_path / "videos" / "mine" / "environment" / "lrlr"
+    folder.mkdir(parents=True)
+    write_video(folder / "case_001.mp4", [picture(0, 64, 96)] * 41, fps=8)
+    found = {}
+    for required in (False, True):
+        options: dict[str, Any] = {"plan": "lrlr", "estimators": "official", "cache": tmp_path / "cache", "jobs": 1}
+        outcome = run.score(
+            [tmp_path / "videos"], ["worldmembench"], out=tmp_path / str(required), require_official=required, **options
+        )
+        records = [Score.from_json(line) for line in (outcome.out / "scorecard.jsonl").read_text().splitlines()]
+        found[required] = next(r for r in records if r.metric == "environment_depth" and "revisit" not in r.part)
+    assert found[False].value == pytest.approx(1.0, abs=1e-3)  # one picture, and what the encoder makes of it
+    assert [(m["role"], m["id"], m["tier"]) for m in found[False].estimators] == [("depth", MOGE, "stand-in")]
+    assert found[False].proxy
+    assert found[True].value is None
+    assert found[True].reason == "proxy: official estimators were required, this score has depth by moge-2-vitl"

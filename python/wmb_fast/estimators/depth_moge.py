@@ -125,9 +125,7 @@ def focal_and_shift(points: Reals, plane: Reals, there: npt.NDArray[np.bool_]) -
     Returns:
         NaN and NaN where fewer than two pixels count, or the points imply no camera.
     """
-    rows, columns = (
-        np.arange(min(side, _GRID)) * side // min(side, _GRID) for side in there.shape
-    )
+    rows, columns = (np.arange(min(side, _GRID)) * side // min(side, _GRID) for side in there.shape)
     at = np.ix_(rows, columns)
     kept = there[at]
     xyz, uv = points[at][kept], plane[at][kept]

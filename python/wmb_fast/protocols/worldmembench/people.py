@@ -104,9 +104,7 @@ def people_by_resemblance(faces: FoundFaces, reference: Span) -> People:
     return people
 
 
-def people_by_mask(
-    faces: FoundFaces, frames: Frames, masks: Flags, found: Flags, size: tuple[int, int]
-) -> People:
+def people_by_mask(faces: FoundFaces, frames: Frames, masks: Flags, found: Flags, size: tuple[int, int]) -> People:
     """The people whom a tracker follows, and the faces that their masks hold.
 
     Args:

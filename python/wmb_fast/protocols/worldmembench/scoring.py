@@ -44,16 +44,16 @@ _CHANNELS = {
 def needs(evidence: Evidence, *, compat: bool = False, options: Options | None = None) -> list[Need]:
     """What this protocol wants to know of a rollout, given its plan and category.
 
-    Features of the reference and the returns alone; faces of V and the returns; ratings of every fourth frame; tracks,
+    Features and depth of the reference and the returns alone; faces of V and the returns; ratings of every fourth frame; tracks,
     appearance, geometry, poses, a checklist and a judge's reply where the category has a use for them.
     """
     rollout = Rollout(evidence, options or Options())
     names = dict.fromkeys(name for metric in rollout.metrics for name in _CHANNELS[metric])
     wanted = []
     for name in names:
-        if name in ("features", "faces"):
+        if name in ("features", "depth", "faces"):
             try:
-                wanted.append(Need(name, rollout.wanted_frames() if name == "features" else rollout.face_frames()))
+                wanted.append(Need(name, rollout.face_frames() if name == "faces" else rollout.wanted_frames()))
             except NotThereError:
                 continue
         elif name == "frame_quality":
