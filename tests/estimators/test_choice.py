@@ -75,9 +75,9 @@ def test_where_networks_run_belongs_to_the_fingerprint(all_here: None) -> None:
     ("said", "device", "sentence"),
     [
         (
-            "official",
+            "external",
             "cpu",
-            r"estimators must name tiers \(builtin, packaged\) or have the form role=id, got 'official'",
+            r"estimators must name tiers \(builtin, packaged, official\) or have the form role=id, got 'external'",
         ),
         ("cats=transnetv2", "cpu", "estimators must name a role that has estimators"),
         ("cuts=xfeat", "cpu", "estimator of cuts must be motion-compensated-cuts or transnetv2, got 'xfeat'"),

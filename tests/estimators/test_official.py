@@ -121,6 +121,7 @@ def test_depth_and_the_camera_come_back(here: ModelHome, tmp_path: Path) -> None
     np.testing.assert_allclose(seen.intrinsics, expected, rtol=2e-6)
     depth, there = network.depth(shown)
     np.testing.assert_array_equal(there, valid)
+    np.testing.assert_array_equal(depth, seen.depth)
     large = network.see(picture(0, 480, 1280))
     assert large.depth.shape == (240, 640)
     nothing = shown.copy()

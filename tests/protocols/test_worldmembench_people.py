@@ -76,7 +76,7 @@ def test_a_broken_embedding_is_left_out_and_not_lost() -> None:
 
 
 def tracked(told: dict[int, list[tuple[Any, float]]], **changes: Any) -> Evidence:
-    """Two people side by side, the left one from 0 to 79 and the right one beyond, in masks of half the video's size."""
+    """Two people side by side, the left one from 0 to 79, the right one beyond, in masks of half the video's size."""
     frames = np.array(sorted(told))
     masks = np.zeros((2, len(frames), 48, 80), dtype=bool)
     masks[0, :, :, :40], masks[1, :, :, 40:] = True, True

@@ -65,7 +65,7 @@ class FacesFound:
         return faces, self._embedder.embed(picture, faces)
 
     def finish(self) -> dict[str, Any]:
-        """``frames`` (K,) looked at; of F faces ``face_frames`` (F,), ``boxes`` (F, 4), ``scores`` (F,), ``embedding``."""
+        """The ``frames`` looked at; of F faces ``face_frames``, ``boxes`` (F, 4), ``scores``, ``embedding`` (F, D)."""
         found = self._found.results()
         frames = np.array(self._frames, dtype=np.int64)
         nothing = np.zeros((0, 0), dtype=np.float32)

