@@ -54,7 +54,7 @@ def fetch(model: Model, home: ModelHome, say: Say = print) -> Installed:
         say(f"{model.id}: converting")
         onnx = model.converter()(*contents)
         session = Session(onnx, model.id)
-        session.expects(model.contract.inputs, model.contract.outputs)
+        session.expects(model.contract)
         facts: dict[str, Any] = {
             "tier": model.tier,
             "role": model.role,

@@ -7,7 +7,7 @@ import hashlib
 import importlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -23,7 +23,8 @@ Pairs = Sequence[tuple[int, int]]
 
 # Channels that no builtin estimator makes, and who does.
 ABSENT = {
-    "depth": "no builtin estimator measures depth: hand in <video>.depth.npz",
+    "depth": "no builtin estimator measures depth: hand in <video>.depth.npz, or take MoGe-2's for a proxy: wmb-fast "
+    "models import moge-2-vitl FILE.onnx, then --estimators official",
     "parallax": "no builtin estimator measures depth: hand in <video>.parallax.npz (segments, inverse_depth_<j>, "
     "flow_<j>)",
     "geometry": "no builtin estimator reconstructs cameras and depth: hand in <video>.geometry.npz (frames, depth, "
@@ -46,7 +47,9 @@ ABSENT = {
     "poses": "nothing follows cameras unasked (--estimators poses=sift-essential does): hand in <video>.poses.npz (one "
     "array (K, 4, 4) an estimator, camera to world; frames)",
     "tracks": "no builtin estimator tracks people and things: hand in <video>.tracks.npz (frames, kinds, found, masks)",
-    "faces": "no builtin estimator embeds faces: hand in <video>.faces.npz (frames, embedding, valid)",
+    "faces": "no builtin estimator embeds faces: bring ArcFace (wmb-fast models import arcface-w600k-r50 FILE.onnx, "
+    "then --estimators official), take a proxy (wmb-fast models fetch mobileface, then --estimators packaged), or hand "
+    "in <video>.faces.npz",
     "appearance": "no builtin estimator embeds masked crops: hand in <video>.appearance.npz (frames, embedding, valid)",
     "checklist": "the case's eight questions are needed: hand in <video>.checklist.json",
     "judge": "no builtin estimator judges events: --ask URL --judge MODEL asks one; or write the prompt with wmb-fast "
@@ -91,7 +94,8 @@ class Estimator:
     Attributes:
         role: The channel it makes.
         id: Its name in records.
-        tier: ``builtin``, ``packaged`` or ``official``.
+        tier: ``builtin``, ``packaged`` or ``official``; ``stand-in``: a network that the user brought and that no paper
+            used for this channel.
         licence: Of what it runs, as SPDX.
         by_frame: Whether each frame's values come from that frame alone, so that only frames asked for are looked at.
         by_pair: Whether it compares pairs of frames, those that are asked for.
@@ -99,6 +103,7 @@ class Estimator:
         libraries: What computes in it besides the core and networks; their versions belong to its fingerprint.
         networks: The models of the catalogue that it runs.
         provider: What they run on; only estimators with networks have a choice.
+        fixed: Settings that tell it from others of its module.
     """
 
     role: str
@@ -111,13 +116,14 @@ class Estimator:
     libraries: tuple[str, ...] = ("cv2", "numpy")
     networks: tuple[str, ...] = ()
     provider: str = CPU
+    fixed: Settings = field(default_factory=dict)
 
     def _load(self) -> Any:
         return importlib.import_module(f"{__package__}.{self.module}")
 
     def settings(self, model: str | None) -> Settings:
         """All that it can be set to, as set for a rollout of this model."""
-        chosen = cast(Module | PairModule, self._load()).settings(model)
+        chosen = {**cast(Module | PairModule, self._load()).settings(model), **self.fixed}
         return {**chosen, "provider": self.provider} if self.networks else chosen
 
     def start(self, settings: Settings, pairs: Pairs = ()) -> Consumer:
@@ -173,6 +179,15 @@ ON_REQUEST = {
         ),
     )
 }
+_DETECTOR = ("mtcnn-first", "mtcnn-second", "mtcnn-third")
+
+
+def _faces(embedder: str, tier: str, licence: str) -> Estimator:
+    """People's faces, found by the one detector, as vectors by one of the embedders."""
+    networks, fixed = (*_DETECTOR, embedder), {"embedder": embedder}
+    return Estimator("faces", f"mtcnn+{embedder}", tier, licence, True, "faces_found", networks=networks, fixed=fixed)
+
+
 PACKAGED = {
     entry.role: entry
     for entry in (
@@ -199,8 +214,23 @@ PACKAGED = {
         Estimator(
             "matches", "xfeat", "packaged", "Apache-2.0", False, "pairs_xfeat", by_pair=True, networks=("xfeat",)
         ),
+        _faces("mobileface", "packaged", "MIT as the package states"),
     )
 }
+
+# Networks that the user brings. Depth is DA3's in every protocol here, so MoGe-2's is a proxy's, whoever made it.
+OFFICIAL = {
+    entry.role: entry
+    for entry in (
+        _faces("arcface-w600k-r50", "official", "non-commercial research only"),
+        Estimator("depth", "moge-2-vitl", "stand-in", "MIT", True, "depth_moge", networks=("moge-2-vitl",)),
+    )
+}
+
+# What no tier takes by itself: packaged ones beside those of their role.
+FURTHER = (_faces("faceres", "packaged", "MIT as the package states; trained for research"),)
+
+EVERY = (*BUILTIN.values(), *ON_REQUEST.values(), *PACKAGED.values(), *OFFICIAL.values(), *FURTHER)
 
 
 def why_absent(channel: str) -> str:

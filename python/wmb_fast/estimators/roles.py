@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .faces import Faces
+from .objects_nanodet import Objects
 from .registry import Frame
 
 Floats = npt.NDArray[np.float32]
@@ -89,6 +90,11 @@ class Cuts(Protocol):
 class Segmenter(Protocol):
     def masks(self, picture: Frame, prompts: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
         """(M, H, W), a mask for each thing that the prompts (texts, boxes, points) ask for."""
+
+
+class ObjectDetector(Protocol):
+    def detect(self, picture: Frame) -> Objects:
+        """Boxes, scores and classes, the likeliest first."""
 
 
 class Keypoints(Protocol):

@@ -25,7 +25,8 @@ makes the channel missing, and is never silently replaced. Its arrays, for N fra
 - ``tracks``: ``frames`` (K,), and of T targets ``kinds`` (T,), 0 a person, 1 an object, ``found`` (T, K), whether the
   tracker has it, and ``masks`` (T, K, H, W);
 - ``faces`` and ``appearance``: ``frames`` (K,), and of the targets of ``tracks`` ``embedding`` (T, K, D) and ``valid``
-  (T, K), whether there is one.
+  (T, K), whether there is one; or of ``faces`` all F of those frames, by no target: ``face_frames`` (F,), the frame
+  each is in, ``boxes`` (F, 4) left, top, right, bottom in pixels of the video, ``embedding`` (F, D).
 
 Two are JSON, ``<video's stem>.<channel>.json``: ``checklist``, the questions of a case, and ``judge``, a judge's reply.
 
@@ -70,7 +71,7 @@ REQUIRED = {
     "frame_quality": ("frames", "imaging", "aesthetic"),
     "poses": (),
     "tracks": ("frames", "kinds", "found"),
-    "faces": ("frames", "embedding", "valid"),
+    "faces": ("frames", "embedding"),
     "appearance": ("frames", "embedding", "valid"),
     "checklist": (),
     "judge": (),
@@ -257,6 +258,24 @@ def _embeddings(path: Path, values: dict[str, Any], n_frames: int) -> None:
     _flags(path, values, "valid", shape[:2])
 
 
+def _faces(path: Path, values: dict[str, Any], n_frames: int) -> None:
+    """By target, or as they were found."""
+    if "boxes" not in values:
+        absent = [name for name in REQUIRED["appearance"] if name not in values]
+        if absent:
+            raise _refused(path, f"hold the array {absent[0]}, or boxes", ", ".join(sorted(values)))
+        return _embeddings(path, values, n_frames)
+    _frames(path, values, n_frames)
+    at = np.asarray(values.get("face_frames", ()))
+    if at.ndim != 1 or at.dtype.kind not in "iu" or not np.isin(at, values["frames"]).all():
+        raise _refused(path, "hold face_frames that are integers among its frames", f"{at.dtype} {at.shape}")
+    values["face_frames"] = at.astype(np.int64)
+    boxes, rows = np.shape(values["boxes"]), np.shape(values["embedding"])
+    if boxes != (len(at), 4) or len(rows) != 2 or rows[0] != len(at):
+        wanted = f"hold boxes of shape ({len(at)}, 4) and embedding of shape ({len(at)}, D)"
+        raise _refused(path, wanted, f"shapes {boxes} and {rows}")
+
+
 def _flags(path: Path, values: dict[str, Any], name: str, wanted: tuple[int, ...]) -> None:
     given = np.asarray(values[name])
     if given.shape != wanted or not np.isin(given, (0, 1)).all():
@@ -296,7 +315,7 @@ _CHECKS = {
     "frame_quality": _frame_quality,
     "poses": _poses,
     "tracks": _tracks,
-    "faces": _embeddings,
+    "faces": _faces,
     "appearance": _embeddings,
     "flow_fields": _framewise,
 }

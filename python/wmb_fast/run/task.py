@@ -17,7 +17,7 @@ from ..evidence import external, objects, published
 from ..evidence.make import gather
 from ..evidence.store import Store, digest_of
 from ..protocols.evidence import Channel, Evidence
-from ..protocols.record import WHOLE_ROLLOUT, Score, Status
+from ..protocols.record import PROXIES, WHOLE_ROLLOUT, Score, Status
 from ..rollout.discover import Rollout
 from ..rollout.model_frames import realised
 from ..rollout.video import open_video
@@ -176,7 +176,7 @@ def _refused(score: Score) -> Score:
     """A proxy where official scores were required: no number, and the estimators that made it one."""
     if score.value is None:
         return score
-    proxies = sorted({f"{m['role']} by {m['id']}" for m in score.estimators if m["tier"] in ("builtin", "packaged")})
+    proxies = sorted({f"{m['role']} by {m['id']}" for m in score.estimators if m["tier"] in PROXIES})
     reason = f"{REFUSED}official estimators were required, this score has {', '.join(proxies)}"
     return replace(score, value=None, status=Status.MISSING, reason=reason, detail={})
 
