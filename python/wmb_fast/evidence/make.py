@@ -26,7 +26,7 @@ from ..rollout.discover import Rollout
 from ..rollout.model_frames import realised
 from ..rollout.plan import Facts
 from ..rollout.video import open_video
-from . import commanded, objects, published
+from . import commanded, objects, published, schema
 from . import external as handed_in
 from .store import Key, Store
 
@@ -125,7 +125,7 @@ class _Desk:
         self._notes: list[str] = []
         self._known = self._facts()
         self._notes.extend(self._known["notes"])
-        for channel in handed_in.REQUIRED:
+        for channel in schema.REQUIRED:
             self._take_in(channel, external)
         self._take_in_commanded()
         self._take_in_objects()
@@ -203,7 +203,7 @@ class _Desk:
         except (FileFormatError, OSError) as error:
             self._missing[channel] = str(error)
             return
-        if channel in handed_in.BY_FRAME:
+        if channel in schema.BY_FRAME:
             self._covered[channel] = tuple(self._channels[channel].values["frames"].tolist())
 
     def _take_in_commanded(self) -> None:

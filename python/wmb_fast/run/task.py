@@ -13,7 +13,7 @@ from typing import Any
 from .._walls.errors import WmbError
 from ..estimators.judge import UNREACHABLE, Judge
 from ..estimators.registry import Estimator
-from ..evidence import external, objects, published
+from ..evidence import external, objects, published, schema
 from ..evidence.make import gather
 from ..evidence.store import Store, digest_of
 from ..protocols.evidence import Channel, Evidence
@@ -102,7 +102,7 @@ def _key(rollout: Rollout, options: Options, sha256: str, decoder: str) -> dict[
 
 def _handed_in(rollout: Rollout) -> dict[str, str]:
     """The hashes of the channels that lie beside the video."""
-    found = {name: external.find(rollout.video_path, rollout.id, name, None) for name in external.REQUIRED}
+    found = {name: external.find(rollout.video_path, rollout.id, name, None) for name in schema.REQUIRED}
     found["commanded"] = rollout.poses if rollout.poses is not None and rollout.poses.is_file() else None
     hashes = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items() if path}
     files = objects.find(rollout.video_path)
