@@ -46,6 +46,8 @@ ABSENT = {
     "to 100, aesthetic from 0 to 10)",
     "poses": "nothing follows cameras unasked (--estimators poses=sift-essential does): hand in <video>.poses.npz (one "
     "array (K, 4, 4) an estimator, camera to world; frames)",
+    "points": "nothing follows points unasked (--estimators points=klt does): hand in <video>.points.npz (frames, "
+    "places)",
     "tracks": "no builtin estimator tracks people and things: hand in <video>.tracks.npz (frames, kinds, found, masks)",
     "faces": "no builtin estimator embeds faces: bring ArcFace (wmb-fast models import arcface-w600k-r50 FILE.onnx, "
     "then --estimators official), take a proxy (wmb-fast models fetch mobileface, then --estimators packaged), or hand "
@@ -177,6 +179,7 @@ ON_REQUEST = {
         Estimator(
             "frame_quality", "sharpness-exposure", "builtin", "Apache-2.0", by_frame=True, module="quality_exposure"
         ),
+        Estimator("points", "klt", "builtin", "Apache-2.0", by_frame=False, module="points_klt"),
     )
 }
 _DETECTOR = ("mtcnn-first", "mtcnn-second", "mtcnn-third")
