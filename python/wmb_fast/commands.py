@@ -85,7 +85,7 @@ def score(
         typer.Option(parser=_path, metavar="PATH", help="Where evidence is kept.  [default: ~/.cache/wmb-fast]"),
     ] = None,
     estimators: Annotated[
-        str, typer.Option(help="builtin, packaged, or role=id, separated by commas; the later wins.")
+        str, typer.Option(help="builtin, packaged, official, or role=id, separated by commas; the later wins.")
     ] = "builtin",
     device: Annotated[str, typer.Option(help="Where networks run: cpu or cuda.")] = "cpu",
     ask: Ask = None,

@@ -121,6 +121,41 @@ def test_human_identity_of_a_clip_made_by_the_packaged_tier(shared: Path, tmp_pa
     assert (lost.value, lost.reason) == (0, "lost: 1 of 1 targets not found after the return count 0")
 
 
+@pytest.mark.parametrize("embedder", ["mobileface", "faceres"])
+def test_faces_have_the_same_bits_for_any_threads_and_batch(shared: Path, embedder: str) -> None:
+    from wmb_fast.estimators.choice import chosen
+    from wmb_fast.estimators.face_embedder import Aligned, Loose
+    from wmb_fast.estimators.faces import Faces
+
+    for name in (*(f"mtcnn-{stage}" for stage in ("first", "second", "third")), embedder):
+        network(name)
+    faces = [portrait(shared / f"data/faces/person_{name}.jpg") for name in ("a_1", "b_1", "b_2")]
+    pictures = [np.concatenate(faces, axis=1), faces[1], np.zeros_like(faces[0])]
+    entry = chosen(f"faces=mtcnn+{embedder}")["faces"]
+    found = []
+    before = wmb.get_num_threads()
+    try:
+        for threads in (1, 2):
+            wmb.set_num_threads(threads)
+            consumer = entry.start(entry.settings(None))
+            for index, image in enumerate(pictures):
+                consumer.feed(index, image)
+            found.append(consumer.finish())
+    finally:
+        wmb.set_num_threads(before)
+    one, two = found
+    assert one["face_frames"].tolist() == [0, 0, 0, 1]
+    assert all(one[key].tobytes() == two[key].tobytes() for key in one)
+    embed = {"mobileface": Aligned, "faceres": Loose}[embedder](network(embedder))
+    points = (
+        np.array([[[120.0, 130], [190, 130], [155, 170], [130, 210], [180, 210]]] * 9) + np.arange(9)[:, None, None]
+    )
+    many = Faces(np.array([[90.0, 80, 220, 250]] * 9) + np.arange(9)[:, None], np.ones(9), points)
+    rows = embed.embed(faces[0], many)
+    alone = [embed.embed(faces[0], Faces(*(values[k : k + 1] for values in many)))[0] for k in range(9)]
+    assert rows.tobytes() == np.stack(alone).tobytes()
+
+
 def test_the_mask_and_the_boxes_of_people_hold_their_faces(shared: Path) -> None:
     from wmb_fast._walls.errors import ArgumentError
     from wmb_fast.estimators.faces import FaceDetector

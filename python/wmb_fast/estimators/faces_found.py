@@ -8,6 +8,7 @@ own pipeline has another detector (SCRFD) before the same network.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,16 @@ from .faces import FaceDetector, Faces
 from .home import session_of
 from .registry import Frame, Settings
 from .roles import FaceEmbedder
-from .session import CPU
+from .session import CPU, Session
 from .workers import InOrder
 
 VERSION = 1
 _STAGES = ("mtcnn-first", "mtcnn-second", "mtcnn-third")
-_EMBEDDERS = {"mobileface": Aligned, "faceres": Loose, "arcface-w600k-r50": ArcFace}
+_EMBEDDERS: dict[str, Callable[[Session], FaceEmbedder]] = {
+    "mobileface": Aligned,
+    "faceres": Loose,
+    "arcface-w600k-r50": ArcFace,
+}
 
 
 def settings(model: str | None) -> Settings:

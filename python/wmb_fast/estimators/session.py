@@ -96,8 +96,8 @@ class Session:
             FileFormatError: The file has others.
         """
         kinds = (("input", contract.inputs, self.inputs), ("output", contract.outputs, self.outputs))
-        for what, wanted, found in kinds:
-            for name, shape in wanted.items():
+        for what, promised, found in kinds:
+            for name, shape in promised.items():
                 if name not in found:
                     raise FileFormatError(f"{self._name}: the model must have an {what} {name}, got {sorted(found)}")
                 self._fits(f"{what} {name}", shape, found[name])
