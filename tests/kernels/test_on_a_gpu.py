@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from every_op import CALLS, assert_close, assert_same, leaves
+from tolerances import FLOAT32_REL, FLOAT64_ABS, FLOAT64_REL
 
 import wmb_fast as wmb
-from tolerances import FLOAT32_REL, FLOAT64_ABS, FLOAT64_REL
 from wmb_fast._walls.dispatch import _declared
 from wmb_fast._walls.ext import cuda_status
 
