@@ -244,7 +244,7 @@ def caches(
 _FAULT_HELP = (
     "NAME=STRENGTH, or NAME alone for its usual strength. "
     "Names: slow_response, wrong_direction, stall, hard_cut, repainted_wall, displaced_wall, squashed_box, "
-    "retextured_box."
+    "retextured_box, missing_box."
 )
 
 

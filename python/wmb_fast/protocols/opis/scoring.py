@@ -18,7 +18,7 @@ from . import contract_3_11
 from .constants import domain_of
 from .diagnostics import ablations, coverage, identity_failures, load_of, of_rows, time_intervals
 from .formula import Components
-from .reading import case_of
+from .reading import case_of, sampled_frames
 from .rows import Case, Rows, observe
 
 NAME = "opis"
@@ -38,8 +38,9 @@ NOT_COUNTED = {
 
 
 def needs(evidence: Evidence, *, compat: bool = False) -> list[Need]:
-    """What this protocol wants to know of a rollout: the objects of its input and of its frames."""
-    return [Need(CHANNEL)]
+    """What this protocol wants to know of a rollout: the objects of its input, and those of the frames it samples."""
+    facts = evidence.facts
+    return [Need(CHANNEL, None if facts.fps is None else tuple(sampled_frames(facts.n_frames, facts.fps)))]
 
 
 def score(evidence: Evidence | Sequence[Evidence], *, compat: bool = False, contract: str | None = None) -> list[Score]:
