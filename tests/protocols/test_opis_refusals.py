@@ -99,9 +99,9 @@ def no_id(values: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (twice, "object_id must be unique, got 'o0' twice"),
-        (twice_in_a_window, "observed_id of window w24 must be unique, got 'x' twice"),
-        (window_twice, "window_id must be unique, got 'w8' twice"),
+        (twice, "opis: reference.objects[1].object_id must be unique, got 'o0' twice"),
+        (twice_in_a_window, "opis: observation.windows[2].objects[1].observed_id must be unique, got 'x' twice"),
+        (window_twice, "opis: observation.windows[1].window_id must be unique, got 'w8' twice"),
         (prose, "status of f0 must be one of supported, contradicted, unknown, got 'it looks fine to me'"),
         (foreign_fact, "judgements must be of facts that were claimed, got 'f99'"),
         (other_case, "structure must be of windows, objects and observations of this case, got elsewhere, o3, 8_o3"),

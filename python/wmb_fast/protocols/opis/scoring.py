@@ -147,7 +147,9 @@ class _Maker:
         return [*records, self._one("no_structure", {}, lacking)]
 
     def _components(self, part: Mapping[str, Any], found: Components, detail: Mapping[str, Any]) -> list[Score]:
-        return [self._one(name, part, _scored(found, name, detail)) for name in COMPONENTS]
+        """Of the whole, or of an interval of time."""
+        when = f", {part['interval_s']} s after the input" if "interval_s" in part else ""
+        return [self._one(name, part, _scored(found, name, detail, when)) for name in COMPONENTS]
 
     def _times(self, case: Case) -> np.ndarray[Any, Any]:
         """Seconds after the input: as told, else by the rollout's rate."""
@@ -202,10 +204,10 @@ class _Maker:
         )
 
 
-def _scored(found: Components, name: str, detail: Mapping[str, Any]) -> _Found:
+def _scored(found: Components, name: str, detail: Mapping[str, Any], when: str = "") -> _Found:
     """One component of a case as a record has it."""
     if not found.n_frames:
-        return _Found(None, NO_FRAMES)
+        return _Found(None, NO_FRAMES + when)
     used = {"presence": found.n_presence, "identity": found.n_identity, "opis": found.n_frames}
     value = found.opis
     if name != "opis":
