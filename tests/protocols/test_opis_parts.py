@@ -328,7 +328,7 @@ def test_tracks(told: tuple[str, str, str, bool], track: tuple[opis.Track, bool]
         ({"masks": [np.ones((8, 8)), np.ones((8, 9))]}, "masks must be of one size, got others"),
         (
             {"embeddings": np.eye(3)},
-            "must be (N, H, W), N and N of 2 instances, as ids, got shape (2, 32, 32), 3 and 2",
+            "of 2 instances, as ids, got shape (2, 32, 32), 3 and 2",
         ),
         ({"attributes": [{}]}, "attributes must be of 2 instances, as ids, got 1"),
         ({"mobility": [{}]}, "mobility must be of 2 instances, as ids, got 1"),
@@ -340,7 +340,7 @@ def test_tracks(told: tuple[str, str, str, bool], track: tuple[opis.Track, bool]
         ({"masks": np.zeros((2, 32, 32))}, "mask of a must have at least one pixel, got none"),
     ],
 )
-def test_a_bank_that_cannot_be_built(changed: dict[str, Any], sentence: str) -> None:
+def test_arguments_of_a_bank_that_do_not_go_together(changed: dict[str, Any], sentence: str) -> None:
     masks = np.zeros((2, 32, 32), dtype=bool)
     masks[0, :12], masks[1, 20:] = True, True
     given = {"masks": masks, "embeddings": np.eye(2), "ids": ["a", "b"], "categories": ["cup", "cup"], **changed}

@@ -131,8 +131,8 @@ class Observations:
             vocabulary: The bank's.
 
         Raises:
-            ArgumentError: An id that is missing or stands twice, a window's or within it an object's; a value of another
-                form.
+            ArgumentError: An id, of a window or of an object in it, that is missing or stands twice; a value of
+                another form.
         """
         check_windows(windows)
         names = tuple(str(w.get("window_id", w.get("frame_index"))) for w in windows)
