@@ -291,22 +291,6 @@ def test_an_object_without_depth_has_no_points() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"masks": np.zeros((1, 8, 8))}, "mask of a must have at least one pixel, got none"),
-        ({"depth": np.ones((4, 4))}, "intrinsics must be given with depth"),
-        ({"depth": np.ones((4, 4)), "intrinsics": np.eye(3)}, r"depth must have the masks' size \(8, 8\)"),
-        ({"categories": []}, "masks, embeddings and categories must be of 1 instances"),
-    ],
-)
-def test_a_bank_that_cannot_be_built(changes: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"masks": np.ones((1, 8, 8)), "embeddings": np.eye(1), "categories": ["cup"]} | changes
-    masks, embeddings = given.pop("masks"), given.pop("embeddings")
-    with pytest.raises(ArgumentError, match=message):
-        opis.reference_bank(masks, embeddings, ids=["a"], **given)
-
-
-@pytest.mark.parametrize(
     ("told", "track"),
     [
         (("rigid", "protocol_frozen", "static_geometry", False), (opis.Track.STATIC, False)),
@@ -330,6 +314,7 @@ def test_tracks(told: tuple[str, str, str, bool], track: tuple[opis.Track, bool]
             {"embeddings": np.eye(3)},
             "of 2 instances, as ids, got shape (2, 32, 32), 3 and 2",
         ),
+        ({"categories": []}, "as ids, got shape (2, 32, 32), 2 and 0"),
         ({"attributes": [{}]}, "attributes must be of 2 instances, as ids, got 1"),
         ({"mobility": [{}]}, "mobility must be of 2 instances, as ids, got 1"),
         ({"confidence": [1.0]}, "confidence must be 2 finite numbers, as ids, got [1.]"),
@@ -340,7 +325,7 @@ def test_tracks(told: tuple[str, str, str, bool], track: tuple[opis.Track, bool]
         ({"masks": np.zeros((2, 32, 32))}, "mask of a must have at least one pixel, got none"),
     ],
 )
-def test_arguments_of_a_bank_that_do_not_go_together(changed: dict[str, Any], sentence: str) -> None:
+def test_a_bank_that_cannot_be_built(changed: dict[str, Any], sentence: str) -> None:
     masks = np.zeros((2, 32, 32), dtype=bool)
     masks[0, :12], masks[1, 20:] = True, True
     given = {"masks": masks, "embeddings": np.eye(2), "ids": ["a", "b"], "categories": ["cup", "cup"], **changed}
