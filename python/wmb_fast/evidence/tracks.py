@@ -7,7 +7,7 @@
 ``size`` is height and width, and every mask's. ``masks`` holds for each target one mask a frame: COCO's run lengths
 (text or a list), the path of a picture, from this file's folder on, rows of numbers, or null where the tracker has lost
 the target. ``found`` may say so, too: then a target that is found has a mask. ``estimator`` and ``origin`` are as in an
-npz. A folder named like the video and a dot, ``video.tracks``, is not searched for rollouts.
+npz. A folder ``<video's stem>.tracks`` is not searched for rollouts.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from .r2m_files import read_tasks
 
 VIDEOS = (".mp4", ".webm", ".gif", ".mkv", ".mov", ".avi", ".m4v")
 POSES = (".commanded.json", ".commanded.npz")  # after the video's stem: the poses it was commanded to follow
+MASKS = ".tracks"  # after the video's stem: a folder of pictures that are masks, and no rollout
 TASKS = ".conf"  # R2M-Bench's tasks
 _MANIFESTS = (".json", ".yaml", ".yml", ".csv", TASKS)
 
@@ -140,8 +141,9 @@ def _in_folder(root: Path) -> Iterator[Rollout]:
     above = _whole(root).parent
     for where, folders, files in os.walk(root, onerror=_unreadable, followlinks=True):
         folder = Path(where)
-        stems = tuple(f"{Path(name).stem}." for name in files if Path(name).suffix.lower() in VIDEOS)
-        folders[:] = sorted(name for name in folders if _is_searched(root, folder / name, stems))
+        masks = {Path(name).stem + MASKS for name in files if Path(name).suffix.lower() in VIDEOS}
+        wanted = (name for name in folders if not name.startswith(".") and name not in masks)
+        folders[:] = sorted(name for name in wanted if _leads_on(root, folder / name))
         seen = [folder / name for name in sorted(files) if not name.startswith(".")]
         videos = [path for path in seen if path.suffix.lower() in VIDEOS]
         rows = table_beside(videos)
@@ -156,11 +158,6 @@ def _in_folder(root: Path) -> Iterator[Rollout]:
 
 def _unreadable(error: OSError) -> NoReturn:
     raise bad_value(WHO, "paths", "be folders that can be read", f"{error.filename} ({error.strerror})") from error
-
-
-def _is_searched(root: Path, folder: Path, stems: tuple[str, ...]) -> bool:
-    """Whether to go into a folder: not a hidden one, nor one of a video beside it (``a.tracks`` of ``a.mp4``)."""
-    return not folder.name.startswith((".", *stems)) and _leads_on(root, folder)
 
 
 def _leads_on(root: Path, folder: Path) -> bool:
