@@ -161,8 +161,8 @@ class Observations:
 
 
 def boxes_of(boxes: Sequence[Sequence[float] | None]) -> Floats:
-    """(N, 4), NaN rows for ``None``."""
-    rows = [(np.nan,) * 4 if box is None else tuple(float(x) for x in box) for box in boxes]
+    """(N, 4), NaN rows for ``None``, and NaN for a ``None`` in a row: a number that was not finite."""
+    rows = [(np.nan,) * 4 if box is None else box for box in boxes]
     return np.array(rows, dtype=np.float64).reshape(-1, 4)
 
 

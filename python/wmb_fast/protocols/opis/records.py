@@ -62,17 +62,16 @@ def check_projection(at: str, one: Any) -> None:
     """What is known of one reference object in one frame: as many depths and confidences as points."""
     record = mapping(at, one)
     if "projected_pixels" in record:
-        count = len(_numbers(f"{at}.projected_pixels", record["projected_pixels"], -1, 2))
-        _numbers(f"{at}.projected_depth", record.get("projected_depth", ""), count)
+        count = len(_given(at, record, "projected_pixels", -1, 2))
+        _given(at, record, "projected_depth", count)
     else:
-        count = len(_numbers(f"{at}.reference_points_3d", record.get("reference_points_3d", ""), -1, 3))
-        _numbers(f"{at}.intrinsics", record.get("intrinsics", ""), 3, 3)
-        if len(_numbers(f"{at}.world_to_camera", record.get("world_to_camera"), -1, 4)) not in (3, 4):
+        count = len(_given(at, record, "reference_points_3d", -1, 3))
+        _given(at, record, "intrinsics", 3, 3)
+        if len(_given(at, record, "world_to_camera", -1, 4)) not in (3, 4):
             raise bad_value("opis", f"{at}.world_to_camera", "be a matrix (3, 4) or (4, 4)", "another")
-    _numbers(f"{at}.current_depth", record.get("current_depth", ""), count)
+    _given(at, record, "current_depth", count)
     if "depth_confidence" in record:
-        sure = record["depth_confidence"]
-        _numbers(f"{at}.depth_confidence", "" if sure is None else sure, count)
+        _given(at, record, "depth_confidence", count)
     _numbers(f"{at}.camera_confidence", record.get("camera_confidence"))
 
 
@@ -80,7 +79,8 @@ def check_structure(structure: Any) -> None:
     """A structure artefact: claims, judgements, landmarks."""
     made = mapping("structure", structure)
     config = mapping("structure.metadata", made.get("metadata")).get("structure_config")
-    _numbers("structure_config.min_confidence", mapping("structure_config", config).get("min_confidence", 0.0))
+    if "min_confidence" in (told := mapping("structure_config", config)):
+        _given("structure_config", told, "min_confidence")
     for name, body in mapping("structure.pose_references", made.get("pose_references")).items():
         _check_body(f"pose_references.{name}", body)
     for at, item in _items("structure.pose_measurements", made.get("pose_measurements") or []):
@@ -88,10 +88,10 @@ def check_structure(structure: Any) -> None:
         _check_body(f"{at}.record", item.get("record"))
     for at, item in _items("structure.claims", made.get("claims") or []):
         _check_texts(at, item, "reference_id", "fact_id", "family")
-        _numbers(f"{at}.confidence", item.get("confidence", ""))
+        _given(at, item, "confidence")
     for at, item in _items("structure.judgments", made.get("judgments") or []):
         _check_texts(at, item, "window_id", "reference_id", "observed_id", "fact_id", "status")
-        _numbers(f"{at}.confidence", item.get("confidence", ""))
+        _given(at, item, "confidence")
 
 
 def _check_object(at: str, one: Record) -> None:
@@ -118,7 +118,7 @@ def _check_body(at: str, body: Any) -> None:
     for place, point in _items(f"{at}.points", record.get("points")):
         _text(f"{place}.name", point.get("name"))
         _numbers(f"{place}.xyz", point.get("xyz"), 3)
-        _numbers(f"{place}.confidence", point.get("confidence", ""))
+        _given(place, point, "confidence")
     edges = record.get("edges")
     if not isinstance(edges, (list, tuple)) or any(not isinstance(e, (list, tuple)) or len(e) != 2 for e in edges):
         raise bad_value("opis", f"{at}.edges", "be a list of pairs of names", f"{edges!r:.40}")
@@ -163,6 +163,12 @@ def _text(at: str, value: Any) -> None:
     """Text, or a whole number that stands for it."""
     if not isinstance(value, (str, int)) or isinstance(value, bool):
         raise bad_value("opis", at, "be text", f"{value!r:.40}")
+
+
+def _given(at: str, record: Record, key: str, *shape: int) -> Any:
+    """Numbers that must be there."""
+    value = record.get(key)
+    return _numbers(f"{at}.{key}", "" if value is None else value, *shape)
 
 
 def _numbers(at: str, value: Any, *shape: int) -> Any:
