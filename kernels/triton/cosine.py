@@ -128,7 +128,7 @@ def cosine_matrix(
     half = a.dtype in (torch.float16, torch.bfloat16)
     x = prepare(a, COSINE, parts=half)
     y = x if symmetric else prepare(b, COSINE, parts=half)
-    tile = config_of(x, capability(a.device))
+    tile = config_of(x, capability(a.device), chains=not half)
     grid = (items.count * triton.cdiv(items.most_n, tile.rows) * triton.cdiv(items.most_m, tile.cols),)
     matrix_kernel[grid](
         x.columns, y.columns, a_usable=x.usable, b_usable=y.usable, a_weight=x.weight, b_weight=y.weight,

@@ -46,6 +46,7 @@ class Items:
         count: How many items.
         most_n, most_m: The most rows of a and of b in one.
         step_a, step_b: From one item's first row to the next one's, where there is no table.
+        total_n, total_m: The rows of a and of b, summed over the items.
         table: (items, 7) int64 on the device: first row and number of rows in a, the same of b, and the rows of a, of b
             and the pairs before it. ``None`` for items of equal sizes and steps: numbers say it all, and a CUDA graph
             holds no table that might be gone when it is replayed.
@@ -56,6 +57,8 @@ class Items:
     most_m: int
     step_a: int
     step_b: int
+    total_n: int
+    total_m: int
     table: torch.Tensor | None
     swapped: bool = False
 
@@ -64,25 +67,24 @@ class Items:
         """From start and stop in a, start and stop in b, one row an item, in host memory."""
         starts, sizes = spans[:, ::2], spans[:, 1::2] - spans[:, ::2]
         if len(spans) == 0:
-            return Items(0, 0, 0, 0, 0, None)
-        most_n, most_m = (int(most) for most in sizes.max(axis=0))
+            return Items(0, 0, 0, 0, 0, 0, 0, None)
+        most_n, most_m, total_n, total_m = (int(x) for x in (*sizes.max(axis=0), *sizes.sum(axis=0)))
         steps = starts[1] - starts[0] if len(spans) > 1 else np.zeros(2, np.int64)
         even = (starts == np.arange(len(spans))[:, None] * steps).all() and (sizes == sizes[0]).all()
         if even:
-            return Items(len(spans), most_n, most_m, int(steps[0]), int(steps[1]), None)
+            return Items(len(spans), most_n, most_m, int(steps[0]), int(steps[1]), total_n, total_m, None)
         counts = np.column_stack([sizes, sizes[:, 0] * sizes[:, 1]])
         before = np.cumsum(counts, axis=0) - counts
         rows = np.column_stack([starts[:, 0], sizes[:, 0], starts[:, 1], sizes[:, 1], before])
         host = torch.from_numpy(np.ascontiguousarray(rows, dtype=np.int64))
         if device.type == "cuda":  # from pinned memory the copy waits for nothing
             host = host.pin_memory()
-        return Items(len(spans), most_n, most_m, 0, 0, host.to(device, non_blocking=True))
+        return Items(len(spans), most_n, most_m, 0, 0, total_n, total_m, host.to(device, non_blocking=True))
 
     def swap(self) -> Items:
         """The same with a and b in each other's place."""
-        return Items(
-            self.count, self.most_m, self.most_n, self.step_b, self.step_a, self.table, not self.swapped
-        )
+        sizes = (self.most_m, self.most_n, self.step_b, self.step_a, self.total_m, self.total_n)
+        return Items(self.count, *sizes, self.table, not self.swapped)
 
     def arguments(self, stand_in: torch.Tensor) -> dict[str, Any]:
         """What kernels take of this; a tensor stands in for the table where there is none."""

@@ -72,9 +72,10 @@ def scaled(x, shift, factor):
 
 @triton.jit
 def _squares(x_ptr, at, here, dim, shift, R: tl.constexpr):
-    """Sums of squares of rows times `shift`; their largest magnitude; whether all is finite."""
+    """Sums of squares of rows times `shift`; the least magnitude but 0, the largest; whether all is finite."""
     lanes = tl.zeros((R, _LANES), tl.float64)
     largest = tl.zeros((R,), tl.float64)
+    least = tl.full((R,), float("inf"), tl.float64)
     finite = tl.full((R,), 1, tl.int32)
     for k0 in range(0, dim, _LANES):
         k = k0 + tl.arange(0, _LANES)
@@ -84,23 +85,24 @@ def _squares(x_ptr, at, here, dim, shift, R: tl.constexpr):
         is_finite = size < float("inf")
         finite = tl.minimum(finite, tl.min(is_finite.to(tl.int32), axis=1))
         largest = tl.maximum(largest, tl.max(tl.where(is_finite, size, 0.0), axis=1))
+        least = tl.minimum(least, tl.min(tl.where(is_finite & (size > 0), size, float("inf")), axis=1))
         x = x * shift[:, None]
         lanes = tl.fma(x, x, lanes)
-    return halved(lanes, _LANES), largest, finite != 0
+    return halved(lanes, _LANES), least, largest, finite != 0
 
 
 @triton.jit
 def directions_of(x_ptr, at, here, dim, R: tl.constexpr):
     """`direction_of` of the core: what makes rows' lengths 1, as a power of two and a factor; 0 where nothing does."""
     shift = tl.full((R,), 1.0, tl.float64)
-    squares, largest, finite = _squares(x_ptr, at, here, dim, shift, R)
+    squares, _, largest, finite = _squares(x_ptr, at, here, dim, shift, R)
     safe = (squares > _SMALLEST) & (squares < _LARGEST)
     usable = here & finite & (largest > 0)
     if x_ptr.dtype.element_ty == tl.float64:
         if tl.max((usable & ~safe).to(tl.int32), axis=0) != 0:
             exponent = tl.minimum(tl.maximum(-exponent_of(tl.where(usable, largest, 1.0)), -1000), 1000)
             shift = tl.where(safe | ~usable, 1.0, power_of_two(exponent))
-            squares, _, _ = _squares(x_ptr, at, here, dim, shift, R)
+            squares, _, _, _ = _squares(x_ptr, at, here, dim, shift, R)
     factor = 1.0 / tl.sqrt(tl.where(usable, squares, 1.0))
     return tl.where(usable, shift, 0.0), tl.where(usable, factor, 0.0)
 
@@ -138,9 +140,8 @@ def prepare_kernel(
         shift, factor = directions_of(x_ptr, at, here, dim, R)
     else:
         one = tl.full((R,), 1.0, tl.float64)
-        _, _, finite = _squares(x_ptr, at, here, dim, one, R)
-        shift, factor = tl.where(finite, one, 0.0), tl.where(finite, one, 0.0)
-    usable = factor > 0
+        _, shift, factor, finite = _squares(x_ptr, at, here, dim, one, R)
+    usable = here & (finite if METRIC == _L2 else factor > 0)
     tl.store(usable_ptr + row, usable.to(tl.int8), mask=here)
     tl.store(direction_ptr + 2 * row, shift, mask=here)
     tl.store(direction_ptr + 2 * row + 1, factor, mask=here)
@@ -194,7 +195,7 @@ class Rows:
     Attributes:
         data: (n, D) as they came.
         usable: (n,) int8, whether a row can be compared.
-        direction: (n, 2) float64, shift and factor that make its length 1.
+        direction: (n, 2) float64, shift and factor that make its length 1; under L2 its least and largest magnitude.
         columns: (D, n), the CPU core's numbers.
         parts: For the tensor cores: (high, low), (half,), or none.
         weight: (n,) float32: what makes the length of a half row 1; the number of ones of bits.

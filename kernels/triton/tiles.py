@@ -119,10 +119,14 @@ def capability(device: torch.device) -> tuple[int, int]:
     return torch.cuda.get_device_capability(device) if device.type == "cuda" else (0, 0)
 
 
-def config_of(rows: Rows, here: tuple[int, int]) -> Config:
-    """The tiles for rows of this kind on a device of this compute capability."""
-    table = _PRODUCTS if rows.parts else _WIDE_CHAINS if rows.columns.dtype == torch.float64 else _CHAINS
+def config_of(rows: Rows, here: tuple[int, int], *, chains: bool) -> Config:
+    """The tiles for rows of this kind on a device of this compute capability; `chains` or the tensor cores."""
+    table = _PRODUCTS if not chains else _WIDE_CHAINS if rows.metric == L2 or is_double(rows) else _CHAINS
     return table[max(known for known in table if known <= here)]
+
+
+def is_double(rows: Rows) -> bool:
+    return rows.columns.dtype == torch.float64
 
 
 def products_of(a: Rows, b: Rows) -> dict[str, object]:
