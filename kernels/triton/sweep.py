@@ -223,6 +223,10 @@ class Search:
             "WIDE": wide, "enable_fp_fusion": False, **self.items.arguments(a.usable),
         }  # fmt: skip
 
+    def margin(self) -> float:
+        """How far below the best a group's largest score may be, and yet hold the winner."""
+        return 2 * tile_error(self.a) if self.a.parts else 0.0
+
     def sweep(self, of_rows: torch.Tensor, of_cols: torch.Tensor | None, wide: bool, slab: Slab) -> None:
         """Fills the largest scores of groups: `of_rows` (items, groups of b, rows), and `of_cols` the other way."""
         chains = wide or not self.a.parts
@@ -238,11 +242,10 @@ class Search:
 
     def settle(self, groups: torch.Tensor, wide: bool, slab: Slab, best: Best) -> None:
         """Fills the best of the rows of a slab, from the largest scores of groups."""
-        margin = 2 * tile_error(self.a) if self.a.parts else 0.0
         on_host = groups.device.type == "cpu"
         at_once = 64 if on_host else 4
         settle_kernel[(slab.items * triton.cdiv(slab.height, at_once),)](
-            **self.common(wide), groups=groups, margin=margin, value=best.value, index=best.index,
+            **self.common(wide), groups=groups, margin=self.margin(), value=best.value, index=best.index,
             total=best.index.shape[1], first_item=slab.first_item, first_row=slab.first_row, height=slab.height,
             METRIC=COSINE if self.a.metric == COSINE else L2, KEEP=len(best.index), R=at_once, C=32,
             num_warps=4,
