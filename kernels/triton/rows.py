@@ -95,14 +95,14 @@ def _squares(x_ptr, at, here, dim, shift, R: tl.constexpr):
 def directions_of(x_ptr, at, here, dim, R: tl.constexpr):
     """`direction_of` of the core: what makes rows' lengths 1, as a power of two and a factor; 0 where nothing does."""
     shift = tl.full((R,), 1.0, tl.float64)
-    squares, _, largest, finite = _squares(x_ptr, at, here, dim, shift, R)
+    squares, least, largest, finite = _squares(x_ptr, at, here, dim, shift, R)
     safe = (squares > _SMALLEST) & (squares < _LARGEST)
     usable = here & finite & (largest > 0)
     if x_ptr.dtype.element_ty == tl.float64:
         if tl.max((usable & ~safe).to(tl.int32), axis=0) != 0:
             exponent = tl.minimum(tl.maximum(-exponent_of(tl.where(usable, largest, 1.0)), -1000), 1000)
             shift = tl.where(safe | ~usable, 1.0, power_of_two(exponent))
-            squares, _, _, _ = _squares(x_ptr, at, here, dim, shift, R)
+            squares, least, largest, finite = _squares(x_ptr, at, here, dim, shift, R)
     factor = 1.0 / tl.sqrt(tl.where(usable, squares, 1.0))
     return tl.where(usable, shift, 0.0), tl.where(usable, factor, 0.0)
 
@@ -140,7 +140,7 @@ def prepare_kernel(
         shift, factor = directions_of(x_ptr, at, here, dim, R)
     else:
         one = tl.full((R,), 1.0, tl.float64)
-        _, shift, factor, finite = _squares(x_ptr, at, here, dim, one, R)
+        squares, shift, factor, finite = _squares(x_ptr, at, here, dim, one, R)
     usable = here & (finite if METRIC == _L2 else factor > 0)
     tl.store(usable_ptr + row, usable.to(tl.int8), mask=here)
     tl.store(direction_ptr + 2 * row, shift, mask=here)

@@ -20,7 +20,7 @@ import triton.language as tl
 
 from .items import Items, span_of
 from .rows import BITS, COSINE, L2, Rows
-from .tiles import capability, chained, config_of, multiplied, products_of, tile_error, tile_of
+from .tiles import HOST, capability, chained, config_of, multiplied, products_of, tile_error, tile_of
 
 GROUP = 32
 _GROUP = tl.constexpr(GROUP)
@@ -167,7 +167,7 @@ def settle_kernel(
                 )  # fmt: skip
                 score = tl.where((pick < _LAST)[:, None], score, _NONE)
                 w1, k1, rest = best_of(score, j)
-                w2, k2, _ = best_of(rest, j)
+                w2, k2, rest = best_of(rest, j)
                 # Groups come in ascending order: among equals the one that is there already has the lower index.
                 wins = w1 > v1
                 challenger, challenger_j = tl.where(wins, v1, w1), tl.where(wins, j1, k1)
@@ -242,8 +242,7 @@ class Search:
 
     def settle(self, groups: torch.Tensor, wide: bool, slab: Slab, best: Best) -> None:
         """Fills the best of the rows of a slab, from the largest scores of groups."""
-        on_host = groups.device.type == "cpu"
-        at_once = 64 if on_host else 4
+        at_once = 64 if capability(groups.device) == HOST else 4
         settle_kernel[(slab.items * triton.cdiv(slab.height, at_once),)](
             **self.common(wide), groups=groups, margin=self.margin(), value=best.value, index=best.index,
             total=best.index.shape[1], first_item=slab.first_item, first_row=slab.first_row, height=slab.height,

@@ -103,20 +103,21 @@ class Config:
     stages: int
 
 
-# By compute capability, the nearest below counts; (0, 0) is the interpreter. Chosen by shared memory and registers, not
+HOST = (0, 0)  # what stands for the interpreter among compute capabilities
+# By compute capability; the nearest below counts. Chosen by shared memory and registers, not
 # by time: nothing was measured on a GPU yet.
-_CHAINS = {(0, 0): Config(64, 64, 1, 4, 1), (8, 0): Config(64, 128, 1, 8, 1)}
-_WIDE_CHAINS = {(0, 0): Config(64, 64, 1, 4, 1), (8, 0): Config(64, 64, 1, 8, 1)}
+_CHAINS = {HOST: Config(64, 64, 1, 4, 1), (8, 0): Config(64, 128, 1, 8, 1)}
+_WIDE_CHAINS = {HOST: Config(64, 64, 1, 4, 1), (8, 0): Config(64, 64, 1, 8, 1)}
 _PRODUCTS = {
-    (0, 0): Config(64, 64, DEPTH, 4, 1),
+    HOST: Config(64, 64, DEPTH, 4, 1),
     (8, 0): Config(128, 128, DEPTH, 8, 2),
     (9, 0): Config(128, 128, DEPTH, 8, 3),
 }
 
 
 def capability(device: torch.device) -> tuple[int, int]:
-    """The compute capability of a device, (0, 0) for host memory."""
-    return torch.cuda.get_device_capability(device) if device.type == "cuda" else (0, 0)
+    """The compute capability of a device, HOST for host memory."""
+    return torch.cuda.get_device_capability(device) if device.type == "cuda" else HOST
 
 
 def config_of(rows: Rows, here: tuple[int, int], *, chains: bool) -> Config:

@@ -21,6 +21,7 @@ from .cosine import cosine_matrix
 from .items import Items, span_of
 from .rows import COSINE, prepare
 from .sweep import GROUP, Search, Slab, group_scores, slabs
+from .tiles import HOST, capability
 
 MOST_IN_REGISTERS = 64
 _NONE = tl.constexpr(float("-inf"))
@@ -146,7 +147,7 @@ def _choose(
     search: Search, groups: torch.Tensor, slab: Slab, k: int, index: torch.Tensor, score: torch.Tensor
 ) -> None:
     places = max(triton.next_power_of_2(k), 2)
-    at_once = 32 if groups.device.type == "cpu" else max(4 * 16 // places, 1)
+    at_once = 32 if capability(groups.device) == HOST else max(4 * 16 // places, 1)
     topk_kernel[(slab.items * triton.cdiv(slab.height, at_once),)](
         **search.common(False), groups=groups, margin=search.margin(), k=k, index_out=index, score_out=score,
         first_item=slab.first_item, first_row=slab.first_row, height=slab.height, K=places, R=at_once, C=32,
