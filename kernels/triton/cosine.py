@@ -7,16 +7,13 @@ float32 and float64 give the CPU core's bits. Half precision goes to the tensor 
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import torch
 import triton
 import triton.language as tl
 
-from .items import Items, span_of
+from .items import Items, Spans, span_of
 from .rows import COSINE, directions_of, halved, prepare, scaled
-from .tiles import capability, chained, config_of, multiplied, products_of, tile_of
+from .tiles import HOST, capability, chained, config_of, multiplied, products_of, tile_of
 
 _LANES = tl.constexpr(16)
 
@@ -46,13 +43,14 @@ def pairs_kernel(x_ptr, y_ptr, x_stride, y_stride, n, dim, scores, R: tl.constex
     x_at, y_at = tl.where(here, i, 0) * x_stride, tl.where(here, i, 0) * y_stride
     one = tl.full((R,), 1.0, tl.float64)
     xy, xx, yy = _sums(x_ptr, y_ptr, x_at, y_at, here, dim, one, one, one, one, out, False, R)
-    u_shift, u = directions_of(x_ptr, x_at, here, dim, R)
-    v_shift, v = directions_of(y_ptr, y_at, here, dim, R)
-    there = (u > 0) & (v > 0)
-    unsafe = ~((xx > 1e-280) & (xx < 1e280) & (yy > 1e-280) & (yy < 1e280))
-    if tl.max((unsafe & there).to(tl.int32), axis=0) != 0:
-        xy1, xx1, yy1 = _sums(x_ptr, y_ptr, x_at, y_at, here & there, dim, u_shift, u, v_shift, v, out, True, R)
-        xy, xx, yy = tl.where(unsafe, xy1, xy), tl.where(unsafe, xx1, xx), tl.where(unsafe, yy1, yy)
+    there = (xx > 1e-280) & (xx < 1e280) & (yy > 1e-280) & (yy < 1e280)
+    if tl.max((here & ~there).to(tl.int32), axis=0) != 0:  # no direction, or squares that float64 cannot hold
+        u_shift, u = directions_of(x_ptr, x_at, here, dim, R)
+        v_shift, v = directions_of(y_ptr, y_at, here, dim, R)
+        directed = (u > 0) & (v > 0) & ~there
+        xy1, xx1, yy1 = _sums(x_ptr, y_ptr, x_at, y_at, directed, dim, u_shift, u, v_shift, v, out, True, R)
+        xy, xx, yy = tl.where(directed, xy1, xy), tl.where(directed, xx1, xx), tl.where(directed, yy1, yy)
+        there = there | directed
     cosine = xy / tl.where(there, tl.sqrt(xx) * tl.sqrt(yy), 1.0)
     cosine = tl.where(cosine > 1, 1.0, tl.where(cosine < -1, -1.0, cosine))
     tl.store(scores + i, tl.where(there, cosine, float("nan")).to(out), mask=here)
@@ -70,7 +68,7 @@ def matrix_kernel(
     tiles = tiles_down.to(tl.int64) * tiles_across
     item, tile = tl.program_id(0) // tiles, tl.program_id(0) % tiles
     down, across = tile_of(tile, tiles_down, tiles_across)
-    a0, n, b0, m, _, _, before = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
+    a0, n, b0, m, _, _, before, _, room_m = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
     i0, j0 = down * BM, across * BN
     has_any = (i0 < n) & (j0 < m)
     if SYMMETRIC:
@@ -97,8 +95,8 @@ def matrix_kernel(
         inside = (i < n)[:, None] & (j < m)[None, :]
         if SYMMETRIC:
             inside = inside & (j[None, :] >= i[:, None])
-            tl.store(scores + before + j[None, :] * m + i[:, None], score, mask=inside)
-        tl.store(scores + before + i[:, None] * m + j[None, :], score, mask=inside)
+            tl.store(scores + before + j[None, :] * room_m + i[:, None], score, mask=inside)
+        tl.store(scores + before + i[:, None] * room_m + j[None, :], score, mask=inside)
 
 
 def cosine_pairs(a: torch.Tensor, b: torch.Tensor, dim: int, scores: torch.Tensor) -> None:
@@ -106,19 +104,20 @@ def cosine_pairs(a: torch.Tensor, b: torch.Tensor, dim: int, scores: torch.Tenso
     n = scores.numel()
     if n:
         a_stride, b_stride = (0 if x.numel() == dim else dim for x in (a, b))
-        pairs_kernel[(triton.cdiv(n, 8),)](
-            a, b, a_stride, b_stride, n, dim, scores, R=8, num_warps=4, enable_fp_fusion=False
+        at_once = 64 if capability(a.device) == HOST else 8
+        pairs_kernel[(triton.cdiv(n, at_once),)](
+            a, b, a_stride, b_stride, n, dim, scores, R=at_once, num_warps=4, enable_fp_fusion=False
         )
 
 
 def cosine_matrix(
-    a: torch.Tensor, b: torch.Tensor, spans: np.ndarray[Any, Any], symmetric: bool, scores: torch.Tensor
+    a: torch.Tensor, b: torch.Tensor, spans: Spans, symmetric: bool, scores: torch.Tensor
 ) -> None:
     """Fills `scores` with the cosines of all rows of a's spans with those of b's, item after item.
 
     Args:
         a, b: (rows, D) float16, bfloat16, float32 or float64.
-        spans: (items, 4) int64 in host memory: start and stop in a, start and stop in b.
+        spans: (items, 4) int64 in host memory, or `Items`: start and stop in a, start and stop in b.
         symmetric: b is a.
         scores: (pairs,), float64 for float64, else float32.
     """

@@ -7,14 +7,11 @@ measured on a GPU yet.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import torch
 import triton
 import triton.language as tl
 
-from .items import Items, span_of
+from .items import Items, Spans, span_of
 from .near import flags_of, range_of, settle_near
 from .rows import BITS, COSINE, L2, halved, prepare
 from .sweep import Best, Search, best_both, best_rows
@@ -60,7 +57,7 @@ def decide_kernel(
     """What the best of rows, and of columns, say about each row of a: an index and a score, or -1 and NaN."""
     blocks = tl.cdiv(most_n, R)
     item = tl.program_id(0) // blocks
-    a0, n, b0, m, before_a, before_b, _ = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
+    a0, n, b0, m, before_a, before_b, _, _, _ = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
     i = (tl.program_id(0) % blocks) * R + tl.arange(0, R)
     here = i < n
     at = before_a + i
@@ -104,7 +101,7 @@ def decide_kernel(
 def match(
     a: torch.Tensor,
     b: torch.Tensor,
-    spans: np.ndarray[Any, Any],
+    spans: Spans,
     l2: bool,
     mutual: bool,
     ratio: float,
@@ -115,7 +112,7 @@ def match(
 
     Args:
         a, b: (rows, D) float16, bfloat16, float32 or float64.
-        spans: (items, 4) int64 in host memory: start and stop in a, start and stop in b.
+        spans: (items, 4) int64 in host memory, or `Items`: start and stop in a, start and stop in b.
         l2: Euclidean distance instead of the cosine.
         mutual: Only where both chose each other.
         ratio: Only where the nearest is nearer than this times the second; 0: no such test.
@@ -128,7 +125,7 @@ def match(
 def match_binary(
     a: torch.Tensor,
     b: torch.Tensor,
-    spans: np.ndarray[Any, Any],
+    spans: Spans,
     mutual: bool,
     ratio: float,
     index: torch.Tensor,
@@ -147,7 +144,7 @@ def distance_slack(dim: int, dtype: torch.dtype) -> float:
 def _match(
     a: torch.Tensor,
     b: torch.Tensor,
-    spans: np.ndarray[Any, Any],
+    spans: Spans,
     metric: int,
     mutual: bool,
     ratio: float,

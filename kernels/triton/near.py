@@ -47,7 +47,7 @@ def flags_kernel(
 ):  # fmt: skip
     """flags[item] = whether it has numbers of `most` or more; whether no two of its distances can be mistaken."""
     item = tl.program_id(0)
-    a0, n, b0, m, _, _, _ = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
+    a0, n, b0, m, _, _, _, _, _ = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
     low, high = tl.full((R,), float("inf"), tl.float64), tl.zeros((R,), tl.float64)
     for i0 in range(0, n, R):
         at = i0 + tl.arange(0, R)
@@ -84,7 +84,7 @@ def near_kernel(
 ):  # fmt: skip
     """near[k, i] = the distance of row i to its k-th best where near, else NaN; puts right what squares mixed up."""
     item, i = tl.program_id(0) // most_n, tl.program_id(0) % most_n
-    a0, n, b0, m, before, _, _ = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
+    a0, n, b0, m, before, _, _, _, _ = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
     if i < n:
         at = before + i
         wide, safe = tl.load(flags + 2 * item) != 0, tl.load(flags + 2 * item + 1) != 0

@@ -6,14 +6,11 @@ The CPU core's bits, for any dtype. Held in Triton's interpreter; nothing was me
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import torch
 import triton
 import triton.language as tl
 
-from .items import Items, span_of
+from .items import Items, Spans, span_of
 from .rows import COSINE, prepare
 from .sweep import Best, Search, best_both
 
@@ -28,14 +25,14 @@ def scores_kernel(
     """The best of each row to its place: those of a before those of b; NaN where there is none."""
     blocks = tl.cdiv(most_n, R)
     item = tl.program_id(0) // blocks
-    _, n, _, m, before_a, before_b, _ = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
+    _, n, _, _, before_a, before_b, _, _, room_m = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
     i = (tl.program_id(0) % blocks) * R + tl.arange(0, R)
     here = i < n
     best = tl.load(value + before_a + i, mask=here)
     best = tl.where(tl.load(index + before_a + i, mask=here, other=-1) < 0, float("nan"), best)
     to = before_a + before_b + i
     if SWAPPED:
-        to += m
+        to += room_m
     tl.store(scores + to, best, mask=here)
 
 
@@ -47,12 +44,12 @@ def _put(best: Best, items: Items, scores: torch.Tensor) -> None:
         )  # fmt: skip
 
 
-def patch_best_match(a: torch.Tensor, b: torch.Tensor, spans: np.ndarray[Any, Any], score: torch.Tensor) -> None:
+def patch_best_match(a: torch.Tensor, b: torch.Tensor, spans: Spans, score: torch.Tensor) -> None:
     """Fills `score` with the best cosines of every row of a's spans, then of b's, item after item.
 
     Args:
         a, b: (rows, D) float16, bfloat16, float32 or float64.
-        spans: (items, 4) int64 in host memory: start and stop in a, start and stop in b.
+        spans: (items, 4) int64 in host memory, or `Items`: start and stop in a, start and stop in b.
         score: (rows of a and of b in all spans,), float64 for float64, else float32.
     """
     items = Items.of(spans, a.device)

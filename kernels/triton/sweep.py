@@ -54,7 +54,7 @@ def sweep_kernel(
     local, tile = tl.program_id(0) // tiles, tl.program_id(0) % tiles
     item = first_item + local
     down, across = tile_of(tile, tiles_down, tiles_across)
-    a0, n, b0, m, _, _, _ = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
+    a0, n, b0, m, _, _, _, _, _ = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
     i0, j0 = first_row + down * BM, across * BN
     n = tl.minimum(n, first_row + height)
     if (i0 < n) & (j0 < m) & ~skips(flags, item, FLAGGED, WIDE):
@@ -132,7 +132,7 @@ def settle_kernel(
     blocks = tl.cdiv(height, R)
     local = tl.program_id(0) // blocks
     item = first_item + local
-    a0, n, b0, m, before, _, _ = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
+    a0, n, b0, m, before, _, _, _, _ = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
     n = tl.minimum(n, first_row + height)
     i = first_row + (tl.program_id(0) % blocks) * R + tl.arange(0, R)
     here = i < n

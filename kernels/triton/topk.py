@@ -10,15 +10,13 @@ Held in Triton's interpreter; nothing was measured on a GPU yet.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 import triton
 import triton.language as tl
 
 from .cosine import cosine_matrix
-from .items import Items, span_of
+from .items import Items, Spans, span_of
 from .rows import COSINE, prepare
 from .sweep import GROUP, Search, Slab, group_scores, slabs
 from .tiles import HOST, capability
@@ -71,7 +69,7 @@ def topk_kernel(
     acc = groups.dtype.element_ty
     blocks = tl.cdiv(height, R)
     local = tl.program_id(0) // blocks
-    a0, n, b0, m, before, _, _ = span_of(table, step_a, step_b, most_n, most_m, first_item + local, TABLE, SWAPPED)
+    a0, n, b0, m, before, _, _, _, _ = span_of(table, step_a, step_b, most_n, most_m, first_item + local, TABLE, SWAPPED)
     n = tl.minimum(n, first_row + height)
     i = first_row + (tl.program_id(0) % blocks) * R + tl.arange(0, R)
     here = i < n
@@ -115,7 +113,7 @@ def topk_kernel(
 def topk(
     queries: torch.Tensor,
     gallery: torch.Tensor,
-    spans: np.ndarray[Any, Any],
+    spans: Spans,
     k: int,
     index: torch.Tensor,
     score: torch.Tensor,
@@ -124,7 +122,7 @@ def topk(
 
     Args:
         queries, gallery: (rows, D) float16, bfloat16, float32 or float64.
-        spans: (items, 4) int64 in host memory: start and stop in queries, start and stop in gallery.
+        spans: (items, 4) int64 in host memory, or `Items`: start and stop in queries, start and stop in gallery.
         k: At least 1.
         index: (queries · k,) int64, within the span, -1 where there are fewer than k.
         score: (queries · k,), float64 for float64, else float32; NaN where there are fewer.
@@ -133,7 +131,7 @@ def topk(
     if items.most_n == 0:
         return
     if k > MOST_IN_REGISTERS:
-        return _sorted(queries, gallery, spans, k, index, score)
+        return _sorted(queries, gallery, items, k, index, score)
     search = Search(prepare(queries, COSINE, parts=True), prepare(gallery, COSINE, parts=True), items)
     groups_m = triton.cdiv(items.most_m, GROUP)
     for slab in slabs(items, groups_m * items.most_n):
@@ -159,7 +157,7 @@ MOST_SCORES = 1 << 26  # that are written and sorted at once
 
 
 def _sorted(
-    queries: torch.Tensor, gallery: torch.Tensor, spans: np.ndarray[Any, Any], k: int, index: torch.Tensor,
+    queries: torch.Tensor, gallery: torch.Tensor, items: Items, k: int, index: torch.Tensor,
     score: torch.Tensor,
 ) -> None:  # fmt: skip
     """The same for large k: a stable sort keeps equals in order of their index."""
@@ -169,7 +167,7 @@ def _sorted(
     if queries.dtype in (torch.float16, torch.bfloat16):  # chains, whose order is the CPU's
         queries, gallery = queries.float(), gallery.float()
     done = 0
-    for i, j, first, last in spans.tolist():
+    for item, (i, j, first, last) in enumerate(items.spans.tolist()):
         m = last - first
         at_once = max(MOST_SCORES // max(m, 1), 1)
         for start in range(i, j if m else i, at_once):
@@ -177,7 +175,12 @@ def _sorted(
             scores = score.new_empty((n, m))
             block = np.array([[0, n, 0, m]], dtype=np.int64)
             cosine_matrix(queries[start : start + n], gallery[first:last], block, False, scores.view(-1))
-            scores.masked_fill_(scores.isnan(), float("-inf"))
+            away = scores.isnan()
+            for axis, offset, sizes in ((0, start - i, items.sizes[0]), (1, 0, items.sizes[1])):
+                if sizes is not None:
+                    beyond = torch.arange(offset, offset + scores.shape[axis], device=scores.device) >= sizes[item]
+                    away |= beyond.unsqueeze(1 - axis)
+            scores.masked_fill_(away, float("-inf"))
             value, order = scores.sort(dim=1, descending=True, stable=True)
             value, order, kept = value[:, :k], order[:, :k], min(k, m)
             there = value > float("-inf")

@@ -28,7 +28,7 @@ def extreme(n: int, dim: int, seed: int, dtype: str) -> Array:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("dim", [1, 17, 63, 130])
+@pytest.mark.parametrize("dim", [1, 17, 130])
 def test_pairs(dtype: str, dim: int) -> None:
     a, b = extreme(65, dim, 1, dtype), extreme(65, dim, 2, dtype)[::-1].copy()
     compare(core.cosine_pairs, cosine.cosine_pairs, (a, b, dim), [np.empty(65, dtype)])
@@ -47,12 +47,12 @@ def test_matrix(dtype: str, n: int, m: int, dim: int) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_matrix_of_a_set_with_itself(dtype: str) -> None:
-    a = extreme(130, 9, 1, dtype)
-    compare(core.cosine_matrix, cosine.cosine_matrix, (a, a, whole(a, a), True), [np.empty(130 * 130, dtype)])
+    a = extreme(65, 9, 1, dtype)
+    compare(core.cosine_matrix, cosine.cosine_matrix, (a, a, whole(a, a), True), [np.empty(65 * 65, dtype)])
 
 
 def test_chains_longer_than_one() -> None:
-    a, b = rows(23, 300, 1), rows(9, 300, 2)
+    a, b = rows(23, 260, 1), rows(9, 260, 2)
     compare(core.cosine_matrix, cosine.cosine_matrix, (a, b, whole(a, b), False), [np.empty(23 * 9, np.float32)])
 
 
@@ -74,7 +74,7 @@ def test_even_items_need_no_table() -> None:
 @pytest.mark.parametrize("tile", [(16, 128), (128, 32)])
 def test_no_bit_depends_on_the_tile(tile: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(tiles._CHAINS, tiles.HOST, tiles.Config(*tile, 1, 4, 1))
-    a, b = rows(65, 40, 1), rows(130, 40, 2)
+    a, b = rows(65, 9, 1), rows(130, 9, 2)
     compare(core.cosine_matrix, cosine.cosine_matrix, (a, b, whole(a, b), False), [np.empty(65 * 130, np.float32)])
 
 
