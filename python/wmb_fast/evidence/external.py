@@ -8,7 +8,7 @@ makes the channel missing, and is never silently replaced. What it must hold is 
 Three optional texts say where it comes from: ``estimator``, the name that records carry; ``origin``, a JSON object
 (version, weights_sha256, settings, command, source, licence, … as far as they are known); and ``tier``, by default
 ``external``: what ``wmb-fast evidence make`` writes says whose it is, and a proxy stays one. The fingerprint is of the
-file's bytes, so it changes with each of them.
+file's bytes, and of those of the pictures that it names, so it changes with any of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from .._walls.errors import FileFormatError
 from ..protocols.evidence import Channel, Maker
 from ..rollout.tables import load
-from . import schema
+from . import schema, tracks
 
 _ESTIMATOR, _ORIGIN, _TIER = "estimator", "origin", "tier"
 _TIERS = ("external", "builtin", "packaged", "stand-in", "official")
@@ -35,10 +35,11 @@ _TIERS = ("external", "builtin", "packaged", "stand-in", "official")
 def find(video: Path, rollout: str, channel: str, folder: str | os.PathLike[str] | None) -> Path | None:
     """The file that holds a channel of a rollout, if the user handed one in."""
     stem = video.name if video.is_dir() else video.stem
-    ending = "json" if channel in schema.TEXTS else "npz"
-    places = [video.parent / f"{stem}.{channel}.{ending}"]
+    names = [video.parent / f"{stem}.{channel}"]
     if folder is not None:
-        places.insert(0, Path(folder) / f"{rollout}.{channel}.{ending}")
+        names.insert(0, Path(folder) / f"{rollout}.{channel}")
+    endings = (".json",) if channel in schema.TEXTS else (".npz", ".json") if channel == tracks.CHANNEL else (".npz",)
+    places = [name.with_name(name.name + ending) for name in names for ending in endings]
     return next((place for place in places if place.is_file()), None)
 
 
@@ -48,12 +49,11 @@ def read(path: Path, channel: str, n_frames: int) -> Channel:
     Raises:
         FileFormatError: Not an npz, an array that is missing or does not fit the rollout; not JSON, or not text.
     """
-    content = path.read_bytes()
-    fingerprint = hashlib.sha256(content).hexdigest()[:16]
+    content, fingerprint = path.read_bytes(), digest(path, channel)[:16]
     if channel in schema.TEXTS:
         text, by = _text(path, channel, content)
         return Channel(text, Maker(channel, by, _TIERS[0], fingerprint))
-    values = _arrays(path, content)
+    values = tracks.read(path) if _is_json(path) else _arrays(path, content)
     name = str(values.pop(_ESTIMATOR, "external"))
     _record(path, str(values.pop(_ORIGIN, "{}")))
     tier = str(values.pop(_TIER, _TIERS[0]))
@@ -66,8 +66,21 @@ def read(path: Path, channel: str, n_frames: int) -> Channel:
     return Channel(values, Maker(channel, name, tier, fingerprint))
 
 
+def digest(path: Path, channel: str) -> str:
+    """The SHA-256, in hexadecimal digits, of all that a file hands in: itself, and the pictures that it names."""
+    named = tracks.pictures(path) if channel == tracks.CHANNEL and _is_json(path) else []
+    each = [hashlib.sha256(file.read_bytes()).hexdigest() for file in (path, *named)]
+    return hashlib.sha256("\n".join(each).encode()).hexdigest() if named else each[0]
+
+
+def _is_json(path: Path) -> bool:
+    return path.suffix == ".json"
+
+
 def origin(path: Path) -> dict[str, Any]:
     """What a file says of where it comes from; nothing where it says nothing."""
+    if path.name.endswith(f".{tracks.CHANNEL}.json"):
+        return _record(path, tracks.origin(path))
     content = path.read_bytes()
     if not zipfile.is_zipfile(path):
         return dict(_transcript(content).get(_ORIGIN, {}))

@@ -17,7 +17,7 @@ depth may be infinite (unknown). ``[name]`` need not be there.
 - ``depth``: ``frames`` (K,), ``depth`` (K, H, W): z, not ray length;
 - ``parallax``: ``segments`` (S,), and for each segment j ``inverse_depth_<j>`` and ``flow_<j>`` of one length;
 - ``tracks``: ``frames`` (K,), and of T targets ``kinds`` (T,), 0 a person, 1 an object, ``found`` (T, K), whether the
-  tracker has it, and [``masks``] (T, K, H, W), 0 outside;
+  tracker has it, and [``masks``] (T, K, H, W), 0 outside; or JSON with run lengths or pictures, see :mod:`.tracks`;
 - ``faces`` and ``appearance``: ``frames`` (K,), and of the targets of ``tracks`` ``embedding`` (T, K, D) and ``valid``
   (T, K), whether there is one; or of ``faces`` all F of those frames, by no target: ``face_frames`` (F,), the frame
   each is in, ``boxes`` (F, 4) left, top, right, bottom in pixels of the video, ``embedding`` (F, D);
