@@ -36,6 +36,12 @@ WMB_HD inline void fit_onto(const Pose<double>& est, const Pose<double>& ref, Si
   residual = {turned, est.p, ref.p, {0, 0, 0}};
 }
 
+// The status of an alignment: degenerate rather than missing where its fit is, because positions are aligned.
+WMB_HD inline Status aligned_status(Reason reason) {
+  if (reason == Reason::not_finite || reason == Reason::not_a_pose) return Status::missing;
+  return reason == Reason::ok ? Status::ok : Status::degenerate;
+}
+
 // What turns the estimate's orientations: NaN where the fit leaves it open.
 WMB_HD inline Mat3<double> orientation_of(const Sim3& fit, Align align) {
   if (align == Align::scale || align == Align::none) return identity3();

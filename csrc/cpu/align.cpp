@@ -199,7 +199,10 @@ double point_errors(const Problem& p, std::size_t n, std::vector<double>& held, 
   if (!p.whole) held.resize(p.n + 1);
   double* distances = p.whole ? errors : held.data();
   double sse = kernels.distances(p.x, p.y, p.n, p.n_fit, kGroup * kPoint * n, p.residual, distances, &sums);
-  summarise(distances, p.n, sums, scratch, statistics);
+  if (sums.squares == sums.squares)
+    summarise(distances, p.n, sums, scratch, statistics);
+  else  // the fit has nothing to stand on
+    summarise(distances, p.n, scratch, statistics);
   if (p.whole) return sse;
   std::fill_n(errors, n, std::nan(""));
   for (std::size_t k = 0; k < p.n; ++k) errors[p.index[k]] = held[k];

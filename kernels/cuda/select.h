@@ -29,13 +29,32 @@ __device__ inline double number_of(Key key) {
   return __longlong_as_double(static_cast<long long>(key & kSignOfKey ? key & ~kSignOfKey : ~key));
 }
 
+constexpr unsigned kWarp = 32, kAllLanes = 0xffffffffu, kMostWarps = 32;
+
 // What the threads of a block share while they select; may be used again at once.
 struct SelectShared {
   unsigned bins[kBins];
   unsigned bin, below, inside;
   unsigned count;
-  Key least, largest;
+  Key of_warp[kMostWarps];
 };
+
+// The least of the threads' keys. Not by atomics: those of 64 bits take turns.
+template <int Threads>
+__device__ Key block_least(Key mine, SelectShared& shared) {
+  static_assert(Threads % kWarp == 0 && Threads <= kWarp * kMostWarps, "whole warps");
+  for (unsigned with = kWarp / 2; with > 0; with /= 2) {
+    const Key other = __shfl_xor_sync(kAllLanes, mine, with);
+    mine = other < mine ? other : mine;
+  }
+  if (threadIdx.x % kWarp == 0) shared.of_warp[threadIdx.x / kWarp] = mine;
+  __syncthreads();
+  Key least = shared.of_warp[0];
+  for (unsigned warp = 1; warp < Threads / kWarp; ++warp)
+    least = shared.of_warp[warp] < least ? shared.of_warp[warp] : least;
+  __syncthreads();
+  return least;
+}
 
 // The numbers of an item that are not NaN: how many (below 2^32), and between which keys they lie.
 struct Extent {
@@ -46,11 +65,7 @@ struct Extent {
 // value_at(k), for k below n, is a number, or NaN for one that does not count; it is asked several times.
 template <int Threads, typename ValueAt>
 __device__ Extent block_extent(ValueAt value_at, std::size_t n, SelectShared& shared) {
-  if (threadIdx.x == 0) {
-    shared.count = 0;
-    shared.least = ~Key{0};
-    shared.largest = 0;
-  }
+  if (threadIdx.x == 0) shared.count = 0;
   __syncthreads();
   Extent mine{0, ~Key{0}, 0};
   for (std::size_t k = threadIdx.x; k < n; k += Threads) {
@@ -61,26 +76,22 @@ __device__ Extent block_extent(ValueAt value_at, std::size_t n, SelectShared& sh
     mine.least = key < mine.least ? key : mine.least;
     mine.largest = key > mine.largest ? key : mine.largest;
   }
-  if (mine.count > 0) {
-    atomicAdd(&shared.count, mine.count);
-    atomicMin(&shared.least, mine.least);
-    atomicMax(&shared.largest, mine.largest);
-  }
-  __syncthreads();
-  const Extent all{shared.count, shared.least, shared.largest};
-  __syncthreads();
-  return all;
+  if (mine.count > 0) atomicAdd(&shared.count, mine.count);
+  const Key least = block_least<Threads>(mine.least, shared);
+  const unsigned count = shared.count;
+  const Key largest = ~block_least<Threads>(~mine.largest, shared);
+  return {count, least, largest};
 }
 
 // The first warp finds the bin that holds a rank, counted from 0: eight bins a lane.
 __device__ inline void find_bin(unsigned rank, SelectShared& shared) {
-  constexpr unsigned kWarp = 32, kOfLane = kBins / kWarp, kAll = 0xffffffffu;
+  constexpr unsigned kOfLane = kBins / kWarp;
   const unsigned lane = threadIdx.x % kWarp;
   unsigned mine = 0;
   for (unsigned b = 0; b < kOfLane; ++b) mine += shared.bins[kOfLane * lane + b];
   unsigned upto = mine;  // after the loop: of this lane and those before it
   for (unsigned by = 1; by < kWarp; by *= 2) {
-    const unsigned other = __shfl_sync(kAll, upto, (lane + kWarp - by) % kWarp);
+    const unsigned other = __shfl_sync(kAllLanes, upto, (lane + kWarp - by) % kWarp);
     if (lane >= by) upto += other;
   }
   unsigned below = upto - mine;
@@ -101,7 +112,6 @@ struct Neighbours {
 template <int Threads, typename ValueAt>
 __device__ Neighbours block_neighbours(ValueAt value_at, std::size_t n, const Extent& extent, unsigned rank,
                                        SelectShared& shared) {
-  static_assert(Threads % 32 == 0 && Threads >= 32, "whole warps");
   const Key differing = extent.least ^ extent.largest;
   int bits = 0;  // low bits in which the keys that are left may differ
   while (bits < 64 && (differing >> bits) != 0) ++bits;
@@ -119,7 +129,7 @@ __device__ Neighbours block_neighbours(ValueAt value_at, std::size_t n, const Ex
         atomicAdd(&shared.bins[static_cast<unsigned>(key >> shift) & ((1u << width) - 1)], 1u);
     }
     __syncthreads();
-    if (threadIdx.x < 32) find_bin(left, shared);
+    if (threadIdx.x < kWarp) find_bin(left, shared);
     __syncthreads();
     prefix |= static_cast<Key>(shared.bin) << shift;
     left -= shared.below;
@@ -129,22 +139,18 @@ __device__ Neighbours block_neighbours(ValueAt value_at, std::size_t n, const Ex
   const bool is_last = rank + 1 == extent.count, same_next = is_last || left + 1 < inside;
   if (bits == 0 && same_next) return {number_of(prefix), number_of(prefix)};
   // The one number inside, or its like, and the least of those above.
-  if (threadIdx.x == 0) shared.least = shared.largest = ~Key{0};
-  __syncthreads();
-  Key least_above = ~Key{0};
+  Key here = ~Key{0}, above = ~Key{0};
   for (std::size_t k = threadIdx.x; k < n; k += Threads) {
     const double x = value_at(k);
     if (x != x) continue;
     const Key key = key_of(x);
     if (is_inside(key))
-      atomicMin(&shared.least, key);
-    else if (key > prefix && key < least_above)
-      least_above = key;
+      here = key;
+    else if (key > prefix && key < above)
+      above = key;
   }
-  if (least_above != ~Key{0}) atomicMin(&shared.largest, least_above);
-  __syncthreads();
-  const Key found = shared.least, next = same_next ? found : shared.largest;
-  __syncthreads();
+  const Key found = block_least<Threads>(here, shared);
+  const Key next = same_next ? found : block_least<Threads>(above, shared);
   return {number_of(found), number_of(next)};
 }
 
