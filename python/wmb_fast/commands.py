@@ -244,7 +244,7 @@ def caches(
 _FAULT_HELP = (
     "NAME=STRENGTH, or NAME alone for its usual strength. "
     "Names: slow_response, wrong_direction, stall, hard_cut, repainted_wall, displaced_wall, squashed_box, "
-    "retextured_box."
+    "retextured_box, missing_box."
 )
 
 
@@ -258,7 +258,7 @@ def world(
     seconds: Annotated[float, typer.Option(help="What a step of the plan lasts.")] = 20.0,
     size: Annotated[str, typer.Option(help="WIDTHxHEIGHT in pixels.")] = "320x192",
     evidence: Annotated[
-        bool, typer.Option("--evidence", help="Hand in exact cameras, depth and masks beside the video.")
+        bool, typer.Option("--evidence", help="Hand in exact cameras, depth, masks and objects beside the video.")
     ] = False,
 ) -> int:
     """Render the known-answer world along a plan, with faults to order."""

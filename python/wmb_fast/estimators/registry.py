@@ -44,7 +44,8 @@ ABSENT = {
     "<video>.frame_quality.npz (frames, imaging from 0 to 100, aesthetic from 0 to 10)",
     "poses": "nothing follows cameras unasked (--estimators poses=sift-essential does): hand in <video>.poses.npz (one "
     "array (K, 4, 4) an estimator, camera to world; frames)",
-    "tracks": "no builtin estimator tracks people and things: hand in <video>.tracks.npz (frames, kinds, found, masks)",
+    "tracks": "no builtin estimator tracks people and things: hand in <video>.tracks.npz (frames, kinds, found, masks) "
+    "or .tracks.json (run lengths, pictures)",
     "faces": "no builtin estimator embeds faces: hand in <video>.faces.npz (frames, embedding, valid)",
     "appearance": "no builtin estimator embeds masked crops: hand in <video>.appearance.npz (frames, embedding, valid)",
     "checklist": "the case's eight questions are needed: hand in <video>.checklist.json",

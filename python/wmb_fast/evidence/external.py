@@ -23,7 +23,7 @@ makes the channel missing, and is never silently replaced. Its arrays, for N fra
 - ``poses``: an array (K, 4, 4) an estimator, camera to world, under the estimator's name, and under ``target`` what was
   commanded; ``frames`` (K,), by default all;
 - ``tracks``: ``frames`` (K,), and of T targets ``kinds`` (T,), 0 a person, 1 an object, ``found`` (T, K), whether the
-  tracker has it, and ``masks`` (T, K, H, W);
+  tracker has it, and ``masks`` (T, K, H, W); or JSON with run lengths or pictures for masks, see :mod:`.tracks`;
 - ``faces`` and ``appearance``: ``frames`` (K,), and of the targets of ``tracks`` ``embedding`` (T, K, D) and ``valid``
   (T, K), whether there is one.
 
@@ -31,7 +31,8 @@ Two are JSON, ``<video's stem>.<channel>.json``: ``checklist``, the questions of
 
 Two optional texts say where it comes from: ``estimator``, the name that records carry, and ``origin``, a JSON object
 (version, weights_sha256, settings, command, source, licence, … as far as they are known). In records the tier is
-``external``, and the fingerprint is of the file's bytes, so it changes with either.
+``external``, and the fingerprint is of the file's bytes, and of those of the pictures that it names, so it changes with
+any of them.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ import numpy as np
 from .._walls.errors import FileFormatError
 from ..protocols.evidence import Channel, Maker
 from ..rollout.tables import load
+from . import tracks
 
 REQUIRED = {
     "flow": ("horizontal", "radial"),
@@ -84,10 +86,11 @@ _ESTIMATOR, _ORIGIN = "estimator", "origin"
 def find(video: Path, rollout: str, channel: str, folder: str | os.PathLike[str] | None) -> Path | None:
     """The file that holds a channel of a rollout, if the user handed one in."""
     stem = video.name if video.is_dir() else video.stem
-    ending = "json" if channel in TEXTS else "npz"
-    places = [video.parent / f"{stem}.{channel}.{ending}"]
+    names = [video.parent / f"{stem}.{channel}"]
     if folder is not None:
-        places.insert(0, Path(folder) / f"{rollout}.{channel}.{ending}")
+        names.insert(0, Path(folder) / f"{rollout}.{channel}")
+    endings = (".json",) if channel in TEXTS else (".npz", ".json") if channel == tracks.CHANNEL else (".npz",)
+    places = [name.with_name(name.name + ending) for name in names for ending in endings]
     return next((place for place in places if place.is_file()), None)
 
 
@@ -97,15 +100,10 @@ def read(path: Path, channel: str, n_frames: int) -> Channel:
     Raises:
         FileFormatError: Not an npz, an array that is missing or does not fit the rollout; not JSON, or not text.
     """
-    content = path.read_bytes()
-    fingerprint = hashlib.sha256(content).hexdigest()[:16]
+    content, fingerprint = path.read_bytes(), digest(path, channel)[:16]
     if channel in TEXTS:
         return Channel(_text(path, channel, content), Maker(channel, "external", "external", fingerprint))
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            values: dict[str, Any] = {name: stored[name] for name in stored.files}
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, AttributeError, TypeError) as error:
-        raise _refused(path, "be an npz of plain arrays", str(error)) from error
+    values = tracks.read(path) if _is_json(path) else _arrays(path, content)
     name = str(values.pop(_ESTIMATOR, "external"))
     _record(path, str(values.pop(_ORIGIN, "{}")))
     absent = [wanted for wanted in REQUIRED.get(channel, ()) if wanted not in values]
@@ -119,8 +117,29 @@ def read(path: Path, channel: str, n_frames: int) -> Channel:
     return Channel(values, Maker(channel, name, "external", fingerprint))
 
 
+def digest(path: Path, channel: str) -> str:
+    """The SHA-256, in hexadecimal digits, of all that a file hands in: itself, and the pictures that it names."""
+    named = tracks.pictures(path) if channel == tracks.CHANNEL and _is_json(path) else []
+    each = [hashlib.sha256(file.read_bytes()).hexdigest() for file in (path, *named)]
+    return hashlib.sha256("\n".join(each).encode()).hexdigest() if named else each[0]
+
+
+def _is_json(path: Path) -> bool:
+    return path.suffix == ".json"
+
+
+def _arrays(path: Path, content: bytes) -> dict[str, Any]:
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile, AttributeError, TypeError) as error:
+        raise _refused(path, "be an npz of plain arrays", str(error)) from error
+
+
 def origin(path: Path) -> dict[str, Any]:
-    """What a file says of where it comes from; nothing where it says nothing, or is no npz."""
+    """What a file says of where it comes from; nothing where it says nothing, or can say nothing."""
+    if path.name.endswith(f".{tracks.CHANNEL}.json"):
+        return _record(path, tracks.origin(path))
     if not zipfile.is_zipfile(path):
         return {}
     with np.load(path, allow_pickle=False) as stored:

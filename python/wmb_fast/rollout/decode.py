@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -228,6 +228,19 @@ def _see_the_end(ledger: Ledger) -> None:
     step = float(np.median(np.diff(known)) * ledger.time_base)
     end = float(known[-1] * ledger.time_base) + step
     ledger.cut |= step > 0 and ledger.header_end - end > 1.5 * step
+
+
+def still(path: Path) -> Any:
+    """The frame of a file with one picture, as its decoder gives it.
+
+    Raises:
+        FileFormatError: A file with none that can be decoded, or with more.
+    """
+    with _container(path) as container:
+        frames = list(islice(_decoded(container, _video_stream(path, container), Ledger()), 2))
+    if len(frames) != 1:
+        raise refused(path, "hold one picture", "none that can be decoded" if not frames else "more")
+    return frames[0]
 
 
 class FolderSource:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -95,7 +94,7 @@ def _handed_in(rollout: Rollout) -> dict[str, str]:
     """The hashes of the channels that lie beside the video."""
     found = {name: external.find(rollout.video_path, rollout.id, name, None) for name in external.REQUIRED}
     found["commanded"] = rollout.poses if rollout.poses is not None and rollout.poses.is_file() else None
-    hashes = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in found.items() if path}
+    hashes = {name: external.digest(path, name) for name, path in found.items() if path}
     files = objects.find(rollout.video_path)
     return hashes | ({objects.CHANNEL: objects.fingerprint(files)} if files else {})
 
