@@ -83,28 +83,6 @@ T Comparison<T>::cosine(std::int64_t r, const Panel& panel, std::int64_t j) cons
   return comparable ? panel.cosines.data()[r * panel.stride + j] : std::numeric_limits<T>::quiet_NaN();
 }
 
-// Thing i with things of b whose vectors can all be compared with its, by no attribute. Nothing branches, so
-// that it fills the vector lanes.
-template <typename T>
-void Comparison<T>::plain_scores(std::int64_t i, const T* cosines, std::int64_t first, std::int64_t n,
-                                 double* out) const {
-  const std::int64_t mine = a_.categories[i];
-  const double half = rule_.vector / 2, weight = rule_.vector + rule_.category;
-  const double floor = static_cast<T>(rule_.floor), unknown = category_part(mine, kAbsent, rule_);
-  const double other = mine == kAbsent ? unknown : 0.0, same = mine == kAbsent ? unknown : rule_.category;
-  const double part_of[4] = {other, same, unknown, unknown};
-  double part[kColumnsAtOnce];
-  for (std::int64_t start = 0; start < n; start += kColumnsAtOnce) {
-    const std::int64_t m = std::min(kColumnsAtOnce, n - start), *theirs = b_.categories + first + start;
-    for (std::int64_t j = 0; j < m; ++j) part[j] = part_of[(theirs[j] == mine) + 2 * (theirs[j] == kAbsent)];
-    for (std::int64_t j = 0; j < m; ++j) {
-      const double cosine = cosines[start + j], score = ((cosine + 1.0) * half + part[j]) / weight;
-      const double within = score < 1.0 ? score : 1.0;
-      out[start + j] = cosine < floor ? 0.0 : within;
-    }
-  }
-}
-
 // What pair (i, j) shares of the attributes that both have.
 template <typename T>
 double Comparison<T>::likeness(std::int64_t i, std::int64_t j, bool& both) const {
@@ -146,11 +124,10 @@ void Comparison<T>::scores(std::int64_t r, const Panel& panel, std::int64_t from
   const T *cosines = panel.cosines.data() + r * panel.stride + from, floor = static_cast<T>(rule_.floor),
           near = static_cast<T>(rule_.near);
   const bool is_plain = mine > 0 && !has_attributes_[r];
-  int n_special = 0;
+  std::int64_t n_special = 0;
   if (is_plain) {
-    plain_scores(i, cosines, first, n, out);
-    for (std::int64_t j = 0; j < n; ++j)
-      n_special += (std::abs(cosines[j] - floor) < near) | (theirs[j] != mine);
+    n_special = plain_scores_kernel<T>()({n, cosines, b_.categories + first, a_.categories[i]}, rule_, out);
+    for (std::int64_t j = 0; j < n; ++j) n_special += theirs[j] != mine;
   }
   for (std::int64_t j = 0; (!is_plain || n_special) && j < n; ++j) {
     const bool comparable = mine > 0 && theirs[j] == mine;

@@ -56,7 +56,6 @@ class Comparison {
   static constexpr std::int32_t kNone = 0, kBroken = -1;
 
   std::int32_t length_of(const T* vector, std::int64_t length, const Direction& direction) const;
-  void plain_scores(std::int64_t i, const T* cosines, std::int64_t first, std::int64_t n, double* out) const;
   double likeness(std::int64_t i, std::int64_t j, bool& both) const;
   double score(std::int64_t i, std::int64_t j, T cosine, bool comparable) const;
 
