@@ -71,9 +71,9 @@ void bind_similarity_of(nb::module_& m) {
         arg("categories_a").noconvert(), arg("text_a").noconvert(), arg("number_a").noconvert(),
         arg("b").noconvert(), arg("lengths_b").noconvert(), arg("categories_b").noconvert(),
         arg("text_b").noconvert(), arg("number_b").noconvert(), arg("rule").noconvert(),
-        arg("starts").noconvert(), arg("allowed").noconvert().none(), arg("least"),
-        arg("column").noconvert(), arg("cosine").noconvert(), arg("score").noconvert(),
-        arg("margin").noconvert(), arg("unmatched").noconvert());
+        arg("starts").noconvert(), arg("allowed").noconvert().none(), arg("least"), arg("column").noconvert(),
+        arg("cosine").noconvert(), arg("score").noconvert(), arg("margin").noconvert(),
+        arg("unmatched").noconvert());
 }
 
 }  // namespace

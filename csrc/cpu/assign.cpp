@@ -170,7 +170,8 @@ Reason solve_lowest(Prepared& prepared, bool may_be_alone, std::int64_t* column,
 Reason solve_opis(Prepared& prepared, bool may_be_alone, std::int64_t* column, Memory& memory) {
   AssignProblem& p = prepared.problem;
   if (may_be_alone) p.alone = prepared.null_cost;
-  if (!prepared.has_nan) return assign_as_opis(p, memory, column) ? Reason::ok : Reason::opis_not_all_assigned;
+  if (!prepared.has_nan)
+    return assign_as_opis(p, memory, column) ? Reason::ok : Reason::opis_not_all_assigned;
   std::fill(column, column + p.rows, kAlone);
   return Reason::opis_cost_is_nan;
 }

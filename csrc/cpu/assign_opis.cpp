@@ -23,14 +23,15 @@ struct LevelScans {
   std::int64_t first_least(const double* key, double least) const { return level.first_least(key, least); }
 };
 
-// The row of each column, or kNobody; null where not every row can be assigned.
-const std::int64_t* solved(const OpisProblem& p, Memory& memory) {
+// Finds the row of each column, or kNobody; false where not every row can be assigned.
+bool solve(const OpisProblem& p, Memory& memory, const std::int64_t*& row_of) {
   const std::size_t rows = static_cast<std::size_t>(p.rows);
   const std::size_t all = static_cast<std::size_t>(p.stride + (p.alone ? whole_row_steps(p.rows) : 0));
   const OpisWork w{memory.doubles(rows), memory.doubles(all), memory.doubles(all), memory.doubles(all),
                    memory.indices(all),  memory.indices(all), memory.indices(all), memory.doubles(rows)};
   const LevelScans scans{simd().rows};
-  return OpisSolver<LevelScans>(p, w, scans).solve() ? w.row_of : nullptr;
+  row_of = w.row_of;
+  return OpisSolver<LevelScans>(p, w, scans).solve();
 }
 
 // Where there are more rows than columns, the public solver turns the problem.
@@ -42,9 +43,10 @@ bool assign_turned(const AssignProblem& p, Memory& memory, std::int64_t* column)
     for (std::int64_t i = 0; i < p.rows; ++i) to[i] = p.cost[i * p.stride + j];
     std::fill(to + p.rows, to + stride, kInfinity);
   }
-  const std::int64_t* column_of = solved({p.cols, p.rows, stride, turned, nullptr}, memory);
-  if (column_of) std::copy_n(column_of, p.rows, column);
-  return column_of != nullptr;
+  const std::int64_t* column_of;
+  if (!solve({p.cols, p.rows, stride, turned, nullptr}, memory, column_of)) return false;
+  std::copy_n(column_of, p.rows, column);
+  return true;
 }
 
 // The null columns' costs, as the solver reads them.
@@ -63,10 +65,11 @@ bool assign_as_opis(const AssignProblem& p, Memory& memory, std::int64_t* column
   const bool all_must = p.alone == kInfinity;
   if (all_must && p.rows > p.cols) return assign_turned(p, memory, column);
   const double* alone = all_must ? nullptr : null_costs(p, memory);
-  const std::int64_t* row_of = solved({p.rows, p.cols, p.stride, p.cost, alone}, memory);
-  for (std::int64_t j = 0; row_of && j < p.cols; ++j)
+  const std::int64_t* row_of;
+  if (!solve({p.rows, p.cols, p.stride, p.cost, alone}, memory, row_of)) return false;
+  for (std::int64_t j = 0; j < p.cols; ++j)
     if (row_of[j] != kNobody) column[row_of[j]] = j;
-  return row_of != nullptr;
+  return true;
 }
 
 }  // namespace wmb

@@ -88,12 +88,13 @@ class SpanSolver {
     }
     std::int64_t* chosen = memory_.indices(static_cast<std::size_t>(n));
     assign_as_opis({n, cols, stride, costs, 1.0 - least_}, memory_, chosen);
-    for (std::int64_t k = 0; k < n; ++k) tell(first, rows_[k], panel, start, scores + k * stride, cols, chosen[k]);
+    for (std::int64_t k = 0; k < n; ++k)
+      tell(first, rows_[k], panel, start, scores + k * stride, cols, chosen[k]);
   }
 
  private:
-  void tell(std::int64_t first, std::int64_t r, const typename Comparison<T>::Panel& panel, std::int64_t start,
-            const double* score, std::int64_t cols, std::int64_t chosen) {
+  void tell(std::int64_t first, std::int64_t r, const typename Comparison<T>::Panel& panel,
+            std::int64_t start, const double* score, std::int64_t cols, std::int64_t chosen) {
     const std::int64_t at = first + compared_.row(r);
     const bool accepted = chosen >= 0 && score[chosen] >= least_;
     const double mine = accepted ? score[chosen] : least_;

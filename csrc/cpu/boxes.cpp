@@ -18,8 +18,10 @@ double median_of(double* values, std::size_t n) {
   if (n == 0) return kNone;
   for (std::size_t k = 0; k < n; ++k)
     if (!std::isfinite(values[k])) return kInfinite;
-  std::sort(values, values + n);
-  return (values[(n - 1) / 2] + values[n / 2]) / 2;
+  double* upper = values + n / 2;
+  std::nth_element(values, upper, values + n);
+  const double lower = n % 2 ? *upper : *std::max_element(values, upper);
+  return (lower + *upper) / 2;
 }
 
 constexpr int kCells = 16;  // along either side

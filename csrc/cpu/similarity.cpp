@@ -103,10 +103,10 @@ double Comparison<T>::score(std::int64_t i, std::int64_t j, T cosine, bool compa
   bool both = false;
   const double alike = likeness(i, j, both);
   const T floor = static_cast<T>(rule_.floor), near = static_cast<T>(rule_.near);
-  const bool below = comparable && (std::abs(cosine - floor) < near
-                                        ? is_below(a_.vectors + i * a_.dim, b_.vectors + j * b_.dim, a_.dim,
-                                                   rule_.floor)
-                                        : cosine < floor);
+  const bool below =
+      comparable && (std::abs(cosine - floor) < near
+                         ? is_below(a_.vectors + i * a_.dim, b_.vectors + j * b_.dim, a_.dim, rule_.floor)
+                         : cosine < floor);
   if (comparable ? below : !both) return 0.0;
   double total = comparable ? (static_cast<double>(cosine) + 1.0) * (rule_.vector / 2) : 0.0;
   total += rule_.attribute * alike;

@@ -325,12 +325,8 @@ constexpr Reproject<T> reproject_table() {
 }
 
 constexpr Unfused table() {
-  return {reproject_table<float>(),
-          reproject_table<double>(),
-          {below<float>, between<float>},
-          {below<double>, between<double>},
-          plain_scores<float>,
-          plain_scores<double>};
+  return {reproject_table<float>(),         reproject_table<double>(), {below<float>, between<float>},
+          {below<double>, between<double>}, plain_scores<float>,       plain_scores<double>};
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ def affinities(reference: Described, observed: Described) -> Affinities:
     there are. A category is 1 where it agrees, 0 where not, 0.5 where one is missing; attributes are the mean over
     those that both have: numbers ``max(0, 1 - |d| / max(|ref|, 1))``, text 1 or 0. The whole is 0 where the cosine is
     below 0.05, where an embedding is not finite, and where neither embeddings nor attributes can be compared: a
-    category alone says nothing of identity.
+    category alone says nothing of identity. Embeddings of two lengths, and those no longer than 1e-12, cannot.
 
     Args:
         reference: R objects.
@@ -78,8 +78,8 @@ def affinities(reference: Described, observed: Described) -> Affinities:
         ``scores`` (R, N) float64, ``cosines`` (R, N) in the dtype of the embeddings.
 
     Numerics:
-        Cosines by :func:`~wmb_fast.cosine_matrix`; the rest in float64, in the order of the formula. Whether a cosine
-        within 1e-6 of the floor reaches it is decided on a sum in the order of the dimensions.
+        Cosines as of :func:`~wmb_fast.cosine_matrix`, to the bit; the rest in float64, in the order of the formula.
+        Whether a cosine within 1e-6 of the floor reaches it is decided on a sum in the order of the dimensions.
 
     Source:
         OPIS (arXiv 2609.35052), section 4.1; weights of its released evaluator.
@@ -103,10 +103,9 @@ def _parts(*sets: Described) -> tuple[Array, ...]:
     kind = np.result_type(*(objects.embeddings for objects in sets))
     parts: list[Array] = []
     for objects in sets:
-        rows = objects.embeddings
+        rows, codes = objects.embeddings, (objects.dims, objects.categories, objects.attribute_text)
         padded = rows if rows.shape[1] == width else np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
         parts.append(np.ascontiguousarray(padded, dtype=kind))
-        codes = (objects.dims, objects.categories, objects.attribute_text)
         parts += (np.ascontiguousarray(x, dtype=np.int64) for x in codes)
         parts.append(np.ascontiguousarray(objects.attribute_number, dtype=np.float64))
     return tuple(parts)
