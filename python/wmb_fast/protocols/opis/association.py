@@ -147,8 +147,14 @@ def associate(
                [-1,  2]])
     """
     bounds = np.asarray(starts, dtype=np.int64)
-    n_frames, shape = len(bounds) - 1, (len(bounds) - 1, len(reference))
-    if n_frames < 0 or (np.diff(bounds) < 0).any() or bounds[0] != 0 or bounds[-1] != len(observed):
+    shape = (bounds.size - 1, len(reference))
+    if (
+        bounds.ndim != 1
+        or not bounds.size
+        or (np.diff(bounds) < 0).any()
+        or bounds[0] != 0
+        or bounds[-1] != len(observed)
+    ):
         raise bad_value("associate", "starts", f"rise from 0 to the {len(observed)} observations", bounds.tolist())
     if candidates is not None and candidates.shape != shape:
         raise bad_value("associate", "candidates", f"have shape {shape}", candidates.shape)

@@ -52,6 +52,8 @@ class Described:
     @classmethod
     def of_arrays(cls, embeddings: Array, categories: npt.ArrayLike | None = None) -> Described:
         """Objects that all have an embedding (N, D), and perhaps category codes (N,), and no attributes."""
+        embeddings = np.asarray(embeddings)
+        embeddings = embeddings if embeddings.dtype.kind == "f" else embeddings.astype(np.float64)
         n = len(embeddings)
         codes = np.full(n, ABSENT, np.int64) if categories is None else np.asarray(categories, np.int64)
         if embeddings.ndim != 2 or codes.shape != (n,):
