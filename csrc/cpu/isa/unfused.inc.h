@@ -2,17 +2,20 @@
 // The kernels of unfused.h, written once. Each file that includes this has defined, in wmb::isa's unnamed
 // namespace:
 //
-//   Real, Flag, kLanes     a vector of doubles with + - * / and comparisons, what comparing gives (with &),
-//   its width load, store            of up to kLanes elements of T at p; `left` says how many there are, the
-//   rest are zero store_index            a Real of whole numbers as int32 gather(p, index)       p[index[0]],
-//   p[index[1]], ... as a Real gather_two             the same, and p[index[0] + 1], ... counting(i) i, i +
-//   1, ... choose, magnitude      lane by lane whole(x)               x without its fraction where 0 <= x <
-//   2^31; anything elsewhere rounded<T>(x)          x rounded to T root(x)                correctly rounded
-//   Counter                add(flag), total()
-//   Sum                    add(Real, position), total(): four lanes, by position; (0 + 2) + (1 + 3)
-//   load_two(p, left, ...) p[0], p[2], ... and p[1], p[3], ..., loaded as by load
-//   below_of, inside_of    the vector parts of Select::below and between; they return how many values they
-//   took
+// - Real, Flag, kLanes: a vector of doubles with + - * / and comparisons, what comparing gives (with &), its
+//   width
+// - load, store: of up to kLanes elements of T at p; `left` says how many there are, the rest are zero
+// - load_two(p, left, ...): p[0], p[2], ... and p[1], p[3], ..., loaded as by load
+// - equal(p, left, value): which of the whole numbers at p are this one
+// - store_index: a Real of whole numbers as int32
+// - gather(p, index): p[index[0]], p[index[1]], ... as a Real; gather_two: the same, and p[index[0] + 1], ...
+// - counting(i): i, i + 1, ...
+// - choose, magnitude: lane by lane
+// - whole(x): x without its fraction where 0 <= x < 2^31; anything elsewhere
+// - rounded<T>(x): x rounded to T; root(x): correctly rounded
+// - Counter: add(flag), total()
+// - Sum: add(Real, position), total(): four lanes, by position; (0 + 2) + (1 + 3)
+// - below_of, inside_of: the vector parts of Select::below and between; they return how many values they took
 //
 // Each kernel works in two steps over a block of pixels: where they land, then what is seen there. One step
 // would be one long chain of dependent operations with a load from memory in the middle, and nothing to do

@@ -231,7 +231,7 @@ def project(projections: Projections, n_frames: int, n_references: int, frame_si
         trust = np.clip(np.where(np.isfinite(projections.camera_confidence), projections.camera_confidence, 0.0), 0, 1)
         bounded = np.asarray((sizes > 0).all(axis=1))[projections.frame]
     found = sampled_visibility(
-        projections.pixels, projections.depth, projections.seen_depth, sizes[projections.frame],
+        projections.pixels, projections.depth, projections.seen_depth, sizes.take(projections.frame, axis=0),
         confidence=projections.confidence, lengths=projections.lengths, **_LIMITS,
     )  # fmt: skip
     unknown = found.state == Visibility.UNKNOWN
