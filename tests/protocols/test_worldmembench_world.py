@@ -313,6 +313,7 @@ def test_the_board_shows_three_decimals() -> None:
         ("features", {"frames": np.arange(6.0)}, "environment_visible", "features: frames must be integers in rising"),
         ("features", {"frames": np.arange(6)[::-1]}, "environment_visible", "features: frames must be integers in ris"),
         ("tracks", {"masks": np.ones((1, 6, 4), bool)}, "object_geometry", "tracks: masks must have shape (T="),
+        ("poses", {"exact": np.array(["x"])}, "camera_rotation_rpe", "poses: exact must hold numbers, got <U1"),
         ("poses", {"frames": np.float64(3)}, "camera_rotation_rpe", "poses: frames must have shape (K), got shape ()"),
         ("poses", {"exact": np.full((121, 4, 4), 3.0)}, "camera_rotation_rpe", "poses: rpe: estimate"),
     ],

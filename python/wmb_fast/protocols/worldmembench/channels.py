@@ -45,7 +45,7 @@ def fitting(name: str, values: Mapping[str, Any], keys: Sequence[str]) -> None:
         axes = SHAPES.get(name, {}).get(key)
         if axes is None:
             continue
-        array, known = _numbers(name, key, values[key]), dict(sizes)
+        array, known = numbers_of(name, key, values[key]), dict(sizes)
         fits = array.ndim == len(axes) and all(
             size == (int(axis) if axis.isdecimal() else sizes.setdefault(axis, size))
             for axis, size in zip(axes, array.shape, strict=True)
@@ -59,7 +59,12 @@ def fitting(name: str, values: Mapping[str, Any], keys: Sequence[str]) -> None:
             raise NotThereError(missing(f"{name}: frames must be integers in rising order"))
 
 
-def _numbers(name: str, key: str, value: Any) -> Any:
+def numbers_of(name: str, key: str, value: Any) -> Any:
+    """An array of a channel, of numbers.
+
+    Raises:
+        NotThereError: One that is none.
+    """
     try:
         array = np.asarray(value)
     except ValueError:

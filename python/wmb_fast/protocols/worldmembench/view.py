@@ -18,7 +18,7 @@ from ..measure import Measure, NotThereError, missing, without
 from ..record import Status
 from .arrays import Flags, Values
 from .camera import CameraFollowing, camera_following, target_poses
-from .channels import fitting
+from .channels import fitting, numbers_of
 from .checklist import checklist_of, judged_frames, phase_ranges
 from .constants import AESTHETIC_RANGE, CATEGORIES, DYNAMIC, IMAGING_RANGE, STATIC
 from .course import Course, Revisit, course_of
@@ -234,7 +234,7 @@ class Rollout:
         at, n = np.asarray(values["frames"]), self.facts.n_frames
         made = {}
         for name in (name for name in values if name != "frames"):
-            poses = np.asarray(values[name], dtype=np.float64)
+            poses = numbers_of("poses", name, values[name]).astype(np.float64)
             if poses.shape != (len(at), 4, 4) or (at.size and not 0 <= at.min() <= at.max() < n):
                 wanted = f"{name} must hold poses (K, 4, 4) of frames within the video's {n}"
                 raise NotThereError(missing(f"poses: {wanted}, got shape {poses.shape}"))
