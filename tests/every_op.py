@@ -165,3 +165,16 @@ def assert_same(got: Any, want: Any) -> None:
         x, y = np.asarray(value), np.asarray(b[name])
         assert (x.dtype, x.shape) == (y.dtype, y.shape), name
         np.testing.assert_array_equal(x, y, err_msg=name)
+
+
+def assert_close(got: Any, want: Any, *, rel: float, abs: float) -> None:
+    """Requires two results with the same integers, and with floats this near to each other."""
+    a, b = dict(leaves(got)), dict(leaves(want))
+    assert a.keys() == b.keys()
+    for name, value in a.items():
+        x, y = np.asarray(value), np.asarray(b[name])
+        assert (x.dtype, x.shape) == (y.dtype, y.shape), name
+        if x.dtype.kind == "f":
+            np.testing.assert_allclose(x, y, rtol=rel, atol=abs, err_msg=name)
+        else:
+            np.testing.assert_array_equal(x, y, err_msg=name)

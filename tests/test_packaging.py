@@ -73,6 +73,27 @@ def test_core_headers_compile_for_the_device(tmp_path: Path) -> None:
     assert headers
 
 
+KERNELS = sorted((REPO / "kernels" / "cuda").glob("*.cu"))
+
+
+@pytest.mark.parametrize("source", KERNELS, ids=[source.stem for source in KERNELS])
+def test_kernels_fit_the_device(source: Path, tmp_path: Path) -> None:
+    """No kernel spills registers, and four blocks of 128 threads or two of 256 fit a multiprocessor of 65536."""
+    nvcc = need("nvcc", "WMB_REQUIRE_NVCC")
+    folders = [f"-I{REPO / folder}" for folder in ("csrc", "kernels")]
+    options = ["-std=c++17", "-O3", "-arch=sm_90", "--fmad=false", "--expt-relaxed-constexpr", "-Xptxas=-v", "-cubin"]
+    done = subprocess.run(
+        [nvcc, *options, *folders, "-o", str(tmp_path / "kernels.cubin"), str(source)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    print(done.stderr)
+    assert all(int(n) == 0 for n in re.findall(r"(\d+) bytes spill", done.stderr))
+    assert all(int(n) <= 128 for n in re.findall(r"Used (\d+) registers", done.stderr))
+
+
 def test_cuda_module_imports_without_a_driver() -> None:
     """Where the build had nvcc, the module must load on any machine, and say what is missing."""
     try:

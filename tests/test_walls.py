@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -201,19 +202,34 @@ def test_a_reason_is_that_of_one_item() -> None:
         batch.reason()
 
 
-def test_dispatch_never_falls_back() -> None:
+def test_dispatch_never_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
     dispatch.declare("an_op", "cpu", "reference")
+    monkeypatch.setitem(dispatch._declared, "another", ("cpu", "cuda", "triton", "reference"))
     try:
         assert dispatch.pick("an_op", "auto", "cpu") == "cpu"
         assert dispatch.pick("an_op", "reference", "cpu") == "reference"
         with pytest.raises(wmb.ArgumentError, match="an_op: backend must be one of auto, cpu, cuda, triton, reference"):
             dispatch.pick("an_op", "gpu", "cpu")
-        with pytest.raises(wmb.ArgumentError, match="an_op: backend must run on the arguments' device cpu, got 'cuda'"):
-            dispatch.pick("an_op", "cuda", "cpu")
-        with pytest.raises(wmb.BackendError, match="an_op: this version has no cuda backend, it has cpu, reference"):
-            dispatch.pick("an_op", "cuda", "cuda:0")
+        for device in ("cpu", "cuda:0"):
+            with pytest.raises(wmb.BackendError, match="an_op: this version has no cuda backend, it has cpu, ref"):
+                dispatch.pick("an_op", "cuda", device)
+        with pytest.raises(wmb.ArgumentError, match="an_op: backend must run on the arguments' device cuda:0"):
+            dispatch.pick("an_op", "cpu", "cuda:0")
         with pytest.raises(wmb.BackendError, match="an_op: no backend of this version runs on device cuda:0"):
             dispatch.pick("an_op", "auto", "cuda:0")
+        for device in ("cpu", "cuda:0"):
+            monkeypatch.setattr(dispatch, "_device_status", lambda backend: (False, f"no {backend} here."))
+            for backend in ("cuda", "triton"):
+                with pytest.raises(wmb.BackendError, match=f"^another: no {backend} here.$"):
+                    dispatch.pick("another", backend, device)
+            assert wmb.available_backends("another") == ("cpu", "reference")
+            monkeypatch.setattr(dispatch, "_device_status", lambda backend: (True, ""))
+            assert wmb.available_backends("another") == ("cpu", "cuda", "triton", "reference")
+        assert dispatch.pick("another", "auto", "cpu") == "cpu"
+        assert dispatch.pick("another", "auto", "cuda:0") == "cuda"
+        assert dispatch.pick("another", "triton", "cuda:0") == "triton"
+        with pytest.raises(wmb.ArgumentError, match="another: backend must run on the arguments' device cpu"):
+            dispatch.pick("another", "cuda", "cpu")
     finally:
         del dispatch._declared["an_op"]
     with pytest.raises(wmb.ArgumentError, match="available_backends: op must name a public op, got 'no_such_op'"):
@@ -269,8 +285,32 @@ def test_a_missing_extra_is_named_with_its_command() -> None:
         ext.optional("no_such_module.part", "x", "who")
 
 
-def test_cuda_status_is_one_sentence() -> None:
-    there, sentence = ext.cuda_status()
-    assert isinstance(there, bool)
-    assert sentence
-    assert "\n" not in sentence
+@pytest.mark.parametrize(
+    ("answer", "usable", "sentence"),
+    [
+        ((35, 0, "old"), False, "this machine has no CUDA driver, or one too old for this build."),
+        ((100, 0, "none"), False, "this machine has a CUDA driver and no GPU it can use."),
+        ((0, 0, ""), False, "this machine has a CUDA driver and no GPU it can use."),
+        ((2, 0, "out of memory"), False, "counting the CUDA devices failed: out of memory."),
+        ((0, 1, ""), True, "1 CUDA device"),
+        (None, False, "this build has no CUDA module. Rebuild where nvcc is found, with WMB_CUDA=ON."),
+    ],
+)
+def test_each_want_of_cuda_has_a_sentence_of_its_own(
+    answer: tuple[int, int, str] | None, usable: bool, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = None if answer is None else types.SimpleNamespace(probe_devices=lambda: answer)
+    monkeypatch.setitem(sys.modules, "wmb_fast.kernels._cuda", module)
+    assert ext.cuda_status.__wrapped__() == (usable, sentence)
+
+
+def test_want_of_triton_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ext, "_has_triton", lambda: False)
+    assert ext.triton_status() == (
+        False,
+        "the package triton is not installed. Install it with: pip install 'wmb-fast[triton]'",
+    )
+    monkeypatch.setattr(ext, "_has_triton", lambda: True)
+    for there in (False, True):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
+        assert ext.triton_status()[0] is there

@@ -18,10 +18,17 @@ NB_MODULE(_core, m) {
   });
   m.def("reason_names", [] {
     nanobind::typed<nanobind::list, nanobind::str> names;
-#define WMB_REASON_NAME(name) names.append(#name);
+#define WMB_REASON_NAME(name, status) names.append(#name);
     WMB_REASONS(WMB_REASON_NAME)
 #undef WMB_REASON_NAME
     return names;
+  });
+  m.def("reason_statuses", [] {
+    nanobind::typed<nanobind::list, int> statuses;
+#define WMB_REASON_STATUS(name, status) statuses.append(static_cast<int>(wmb::Status::status));
+    WMB_REASONS(WMB_REASON_STATUS)
+#undef WMB_REASON_STATUS
+    return statuses;
   });
   wmb::bind_align(m);
   wmb::bind_assign(m);

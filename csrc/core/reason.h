@@ -4,45 +4,62 @@
 
 #include <cstdint>
 
+#include "core/hd.h"
+
 namespace wmb {
 
-#define WMB_REASONS(X)     \
-  X(ok)                    \
-  X(too_few_points)        \
-  X(source_zero_spread)    \
-  X(target_zero_spread)    \
-  X(uncorrelated)          \
-  X(rank_one)              \
-  X(mirrored)              \
-  X(coarse_coordinates)    \
-  X(not_finite)            \
-  X(no_pairs)              \
-  X(no_samples)            \
-  X(value_not_finite)      \
-  X(cost_is_nan)           \
-  X(not_all_assigned)      \
-  X(opis_cost_is_nan)      \
-  X(opis_not_all_assigned) \
-  X(too_few_pairs)         \
-  X(two_pairs)             \
-  X(constant_input)        \
-  X(correlation_of_one)    \
-  X(no_correlation)        \
-  X(no_weight)             \
-  X(no_decisive_pair)      \
-  X(resamples_equal)       \
-  X(one_case)              \
-  X(values_left_out)       \
-  X(camera_not_usable)     \
-  X(no_valid_depth)        \
-  X(no_covisibility)       \
-  X(no_valid_confidence)   \
-  X(zero_embedding)
+enum class Status : std::uint8_t { ok, degenerate, missing };
+
+// Each reason, and the status of an item that has it.
+#define WMB_REASONS(X)              \
+  X(ok, ok)                         \
+  X(too_few_points, missing)        \
+  X(source_zero_spread, missing)    \
+  X(target_zero_spread, degenerate) \
+  X(uncorrelated, degenerate)       \
+  X(rank_one, degenerate)           \
+  X(mirrored, degenerate)           \
+  X(coarse_coordinates, degenerate) \
+  X(not_finite, missing)            \
+  X(no_pairs, missing)              \
+  X(no_samples, missing)            \
+  X(value_not_finite, missing)      \
+  X(cost_is_nan, degenerate)        \
+  X(not_all_assigned, degenerate)   \
+  X(opis_cost_is_nan, missing)      \
+  X(opis_not_all_assigned, missing) \
+  X(too_few_pairs, missing)         \
+  X(two_pairs, degenerate)          \
+  X(constant_input, missing)        \
+  X(correlation_of_one, degenerate) \
+  X(no_correlation, missing)        \
+  X(no_weight, missing)             \
+  X(no_decisive_pair, missing)      \
+  X(resamples_equal, degenerate)    \
+  X(one_case, degenerate)           \
+  X(values_left_out, degenerate)    \
+  X(camera_not_usable, missing)     \
+  X(no_valid_depth, missing)        \
+  X(no_covisibility, missing)       \
+  X(no_valid_confidence, missing)   \
+  X(zero_embedding, missing)        \
+  X(not_a_pose, missing)
 
 enum class Reason : std::uint8_t {
-#define WMB_REASON_ENTRY(name) name,
+#define WMB_REASON_ENTRY(name, status) name,
   WMB_REASONS(WMB_REASON_ENTRY)
 #undef WMB_REASON_ENTRY
 };
+
+WMB_HD inline Status status_of(Reason reason) {
+  switch (reason) {
+#define WMB_REASON_ENTRY(name, status) \
+  case Reason::name:                   \
+    return Status::status;
+    WMB_REASONS(WMB_REASON_ENTRY)
+#undef WMB_REASON_ENTRY
+  }
+  return Status::missing;
+}
 
 }  // namespace wmb

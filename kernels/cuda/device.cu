@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cuda_runtime_api.h>
-
 #include "cuda/device.h"
+
+#include <cuda_runtime_api.h>
 
 namespace wmb::cuda {
 
@@ -13,6 +13,20 @@ DeviceProbe probe_devices() {
     return {static_cast<int>(error), 0, cudaGetErrorString(error)};
   }
   return {0, count, ""};
+}
+
+const char* error_text(int error) { return cudaGetErrorString(static_cast<cudaError_t>(error)); }
+
+OnDevice::OnDevice(int device) {
+  int now = -1;
+  error_ = static_cast<int>(cudaGetDevice(&now));
+  if (error_ != 0 || now == device) return;
+  error_ = static_cast<int>(cudaSetDevice(device));
+  if (error_ == 0) before_ = now;
+}
+
+OnDevice::~OnDevice() {
+  if (before_ >= 0) cudaSetDevice(before_);
 }
 
 }  // namespace wmb::cuda

@@ -2,7 +2,8 @@
 """Arrays in, arrays out: NumPy or torch, one kind and one device a call, no copy for contiguous input.
 
 An op calls :func:`take` once, works on the NumPy views it gets, and gives its results to :meth:`Call.give`, so the same
-kind comes back. torch is looked up among the modules the caller has imported; it is never imported here.
+kind comes back. Tensors that are not in host memory it gets as they are, and hands them to a kernel of their device.
+torch is looked up among the modules the caller has imported; it is never imported here.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Call:
     device: str
 
     def give(self, result: Array) -> Any:
-        """A result in the caller's kind; a 0-d one as a scalar."""
+        """A result of the host's in the caller's kind; a 0-d one as a scalar."""
         if self.kind == "numpy":
             return result[()] if result.ndim == 0 else result
         return sys.modules["torch"].from_numpy(np.ascontiguousarray(result)).reshape(result.shape)
@@ -54,6 +55,11 @@ def is_tensor(value: object) -> bool:
     """Whether a value is a torch tensor (which it cannot be before torch is imported)."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
+
+
+def device_of(value: ArrayLike) -> str:
+    """Where an array's memory is: ``cpu``, or a torch device."""
+    return str(value.device) if is_tensor(value) else "cpu"
 
 
 def is_array(value: object) -> bool:
@@ -79,7 +85,8 @@ def take(
         lists: Whether the op takes ragged batches.
 
     Returns:
-        The call (kind, device), and the views by name. float16 and bfloat16 arrive as float32.
+        The call (kind, device), and the views by name: on the host NumPy's, float16 and bfloat16 as float32; elsewhere
+        contiguous tensors.
 
     Raises:
         ArgumentTypeError: Something that is not an array, arrays of two kinds, devices or float dtypes, a dtype the
@@ -146,7 +153,7 @@ def _common(op: str, flat: list[tuple[str, ArrayLike]]) -> Call:
         if isinstance(value, np.ma.MaskedArray):
             raise bad_type(op, name, "be an array without a mask of its own", type(value).__name__)
         kinds[name] = "torch" if is_tensor(value) else "numpy"
-        devices[name] = str(value.device) if is_tensor(value) else "cpu"
+        devices[name] = device_of(value)
     for what, by_name in (("kind", kinds), ("device", devices)):
         if len(set(by_name.values())) > 1:
             (first, a), (second, b) = _first_two_that_differ(by_name)
@@ -187,9 +194,9 @@ def _view(op: str, name: str, value: ArrayLike, accepted: Sequence[str]) -> Arra
             raise bad_type(op, name, "be a dense tensor", f"layout {value.layout}")
         if value.requires_grad and torch.is_grad_enabled():
             raise bad_type(op, name, "not require grad outside torch.no_grad()", "requires_grad=True")
-        if value.device.type != "cpu":
-            return value  # type: ignore[no-any-return]  # a device array goes to a device backend as it is
         value = value.detach().resolve_neg()
+        if device_of(value) != "cpu":
+            return value.contiguous()  # type: ignore[no-any-return]  # a tensor yet, for a backend on its device
         value = (value.float() if dtype in ("float16", "bfloat16") else value).numpy()
     elif dtype == "float16":
         value = value.astype(np.float32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .checks import one_of
 from .errors import BackendError, bad_value
-from .ext import cuda_status
+from .ext import cuda_status, triton_status
 
 BACKENDS = ("cpu", "cuda", "triton", "reference")
 _declared: dict[str, tuple[str, ...]] = {}
@@ -40,8 +40,12 @@ def available_backends(op: str) -> tuple[str, ...]:
     """
     if not isinstance(op, str) or op not in _declared:
         raise bad_value("available_backends", "op", "name a public op", repr(op))
-    has_cuda = cuda_status()[0]
-    return tuple(b for b in _declared[op] if b in ("cpu", "reference") or has_cuda)
+    return tuple(b for b in _declared[op] if b in ("cpu", "reference") or _device_status(b)[0])
+
+
+def _device_status(backend: str) -> tuple[bool, str]:
+    """Whether a backend of devices can be used here, and the sentence that says why not."""
+    return triton_status() if backend == "triton" else cuda_status()
 
 
 def require_backend(op: str, device: str) -> None:
@@ -50,7 +54,7 @@ def require_backend(op: str, device: str) -> None:
     Raises:
         BackendError: It has none.
     """
-    if not {"cuda", "triton"}.intersection(_declared.get(op, ())):
+    if not device.startswith("cuda") or not {"cuda", "triton"}.intersection(_declared.get(op, ())):
         raise BackendError(f"{op}: no backend of this version runs on device {device}. Move the arguments to the CPU.")
 
 
@@ -66,12 +70,14 @@ def pick(op: str, backend: str, device: str) -> str:
         return "cpu"
     one_of(op, "backend", backend, ("auto", *BACKENDS))
     if backend == "auto":
-        for option in () if on_host else ("cuda", "triton"):
-            if option in _declared[op]:
-                return option
         require_backend(op, device)
-    if (backend in ("cpu", "reference")) != on_host:
-        raise bad_value(op, "backend", f"run on the arguments' device {device}", repr(backend))
+        backend = next(b for b in ("cuda", "triton") if b in _declared[op])
     if backend not in _declared[op]:
         raise BackendError(f"{op}: this version has no {backend} backend, it has {', '.join(_declared[op])}.")
+    if backend in ("cuda", "triton"):
+        usable, why_not = _device_status(backend)
+        if not usable:
+            raise BackendError(f"{op}: {why_not}")
+    if (backend in ("cpu", "reference")) != on_host:
+        raise bad_value(op, "backend", f"run on the arguments' device {device}", repr(backend))
     return backend

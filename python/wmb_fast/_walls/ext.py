@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import importlib.util
 import os
+import sys
 import warnings
 from types import ModuleType
 
@@ -79,6 +82,7 @@ def _simd_from_environment() -> None:
         raise bad_value("wmb_fast", "WMB_SIMD", f"be a level this CPU and build have ({here})", repr(level))
 
 
+@functools.cache
 def cuda_status() -> tuple[bool, str]:
     """Whether a CUDA device can be used through this build, and the sentence that says why not."""
     try:
@@ -93,6 +97,26 @@ def cuda_status() -> tuple[bool, str]:
     if error != 0:
         return False, f"counting the CUDA devices failed: {text}."
     return True, f"{count} CUDA device{'s' if count > 1 else ''}"
+
+
+def triton_status() -> tuple[bool, str]:
+    """Whether Triton's kernels can be used, and the sentence that says why not."""
+    if not _has_triton():
+        return False, "the package triton is not installed. Install it with: pip install 'wmb-fast[triton]'"
+    torch = sys.modules.get("torch")  # without it there is no tensor that a kernel could take
+    if torch is None or not torch.cuda.is_available():
+        return False, "torch sees no CUDA device, which Triton's kernels need."
+    return True, "torch sees a CUDA device"
+
+
+@functools.cache
+def _has_triton() -> bool:
+    return importlib.util.find_spec("triton") is not None
+
+
+def kernels(family: str, backend: str = "cuda") -> ModuleType:
+    """The module that launches an op family's kernels on device tensors."""
+    return importlib.import_module(f"wmb_fast.kernels.{backend}.{family}")
 
 
 def optional(module: str, extra: str, who: str) -> ModuleType:

@@ -102,6 +102,14 @@ class Keypoints(Protocol):
         """(M, J, 2) places of J joints of the body in each of M boxes, and (M, J) how surely."""
 
 
+class Points(Protocol):
+    def found(self, picture: npt.NDArray[np.uint8], taken: Reals) -> Reals:
+        """(M, 2) places of a prepared picture that can be followed, besides those taken already."""
+
+    def followed(self, earlier: npt.NDArray[np.uint8], later: npt.NDArray[np.uint8], places: Reals) -> Reals:
+        """(M, 2): where the earlier prepared picture's places are in the later one; NaN where that is not known."""
+
+
 class Quality(Protocol):
     def rate(self, picture: Frame) -> float:
         """One number, larger is better; on which scale, the estimator's entry says."""

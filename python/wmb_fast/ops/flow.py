@@ -11,9 +11,10 @@ import numpy as np
 
 from .._walls.arrays import Array, ArrayLike, Call, narrowed, take
 from .._walls.checks import shape_text, trailing
+from .._walls.device import item_by_item
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
-from .._walls.ext import core
+from .._walls.ext import core, kernels
 from .._walls.lazy import reference
 from .._walls.records import Record, code, status_of
 from .._walls.samples import pair_samples
@@ -46,7 +47,7 @@ def flow_channels(flow: ArrayLike | Sequence[ArrayLike], *, backend: str = "auto
     Args:
         flow: (..., H, W, 2), float32 or float64: displacement (u, v) of each pixel, x right, y down, in pixels; or a
             list of (H_i, W_i, 2).
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         ``horizontal`` and ``radial``, (...) each in the flow's dtype and in pixels, and ``status``: missing (2), with
@@ -58,7 +59,8 @@ def flow_channels(flow: ArrayLike | Sequence[ArrayLike], *, backend: str = "auto
 
     Numerics:
         Sums in float64, each row in eight fixed lanes, rows in order: the same bits for any number of threads and any
-        batch. Rounded once, to the flow's dtype.
+        batch. Rounded once, to the flow's dtype. On a device each field in bands of rows, in a fixed order: the same
+        bits from run to run, and the host's to rounding.
 
     Source:
         WorldMark (arXiv 2604.21686), section 3.4; the centre (W/2, H/2) and the 1e-6 are its evaluator's.
@@ -74,6 +76,8 @@ def flow_channels(flow: ArrayLike | Sequence[ArrayLike], *, backend: str = "auto
     call, views = take("flow_channels", {"flow": flow})
     fields = views["flow"]
     chosen = pick("flow_channels", backend, call.device)
+    if chosen == "cuda":
+        return FlowChannels(*item_by_item("flow", fields, _channels_on_device))
     if isinstance(fields, list):
         parts = [_channels(f"flow[{i}]", field, chosen, at_most=3) for i, field in enumerate(fields)]
         horizontal, radial = np.array([part[:2] for part in parts], dtype=np.float64).reshape(-1, 2).T
@@ -87,11 +91,7 @@ def flow_channels(flow: ArrayLike | Sequence[ArrayLike], *, backend: str = "auto
 
 def _channels(name: str, field: Array, backend: str, *, at_most: int | None = None) -> tuple[Array, Array, Array]:
     """Mean horizontal flow, mean radial flow and reason of fields of one size, (...) each."""
-    trailing("flow_channels", name, field, ("H", "W", 2))
-    if at_most is not None and field.ndim > at_most:
-        raise bad_value("flow_channels", name, "have shape (H, W, 2)", shape_text(field))
-    if 0 in field.shape[-3:-1]:
-        raise bad_value("flow_channels", name, "have at least one pixel", shape_text(field))
+    _require_fields(name, field, at_most)
     if backend == "reference":
         horizontal, radial = reference.flow_channels(field)
         missing = np.isnan(horizontal) | np.isnan(radial)
@@ -100,6 +100,23 @@ def _channels(name: str, field: Array, backend: str, *, at_most: int | None = No
     horizontal, radial, codes = np.empty(batch), np.empty(batch), np.empty(batch, dtype=np.uint8)
     core.flow_channels(field.reshape(-1, *field.shape[-3:]), horizontal.ravel(), radial.ravel(), codes.ravel())
     return horizontal, radial, codes
+
+
+def _channels_on_device(name: str, field: Any, at_most: int | None) -> tuple[Any, ...]:
+    """Status, code and both channels of fields of one size."""
+    _require_fields(name, field, at_most)
+    batch = field.shape[:-3]
+    out = kernels("flow").flow_channels(field.reshape(-1, *field.shape[-3:]))
+    return tuple(each.reshape(batch) for each in out)
+
+
+def _require_fields(name: str, field: Any, at_most: int | None) -> None:
+    """Requires fields (..., H, W, 2) of at least one pixel, with no more axes than ``at_most``."""
+    trailing("flow_channels", name, field, ("H", "W", 2))
+    if at_most is not None and field.ndim > at_most:
+        raise bad_value("flow_channels", name, "have shape (H, W, 2)", shape_text(field))
+    if 0 in field.shape[-3:-1]:
+        raise bad_value("flow_channels", name, "have at least one pixel", shape_text(field))
 
 
 def parallax_split(
@@ -176,5 +193,5 @@ def _given(call: Call, dtype: np.dtype[Any], *results: Array) -> list[Any]:
     return [call.give(narrowed(result, dtype)) for result in results]
 
 
-declare("flow_channels", "cpu", "reference")
+declare("flow_channels", "cpu", "cuda", "reference")
 declare("parallax_split", "cpu", "reference")

@@ -133,7 +133,7 @@ def global_residual(
         min_points=GLOBAL_FEWEST_POINTS,
     )
     reason = found.reason()
-    reason = NO_COVISIBILITY if reason == SENTENCES["no_covisibility"][1] else reason and f"geometry: {reason}"
+    reason = NO_COVISIBILITY if reason == SENTENCES["no_covisibility"] else reason and f"geometry: {reason}"
     numbers = float(found.median), float(found.mean), float(found.covisible_fraction)
     return Residual(*numbers, int(found.n_pairs), reason)
 

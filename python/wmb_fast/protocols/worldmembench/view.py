@@ -77,10 +77,18 @@ class Rollout:
             raise NotThereError(missing("plan: what the rollout was told to do is not known"))
         return self.facts.plan
 
+    @property
+    def laid_plan(self) -> Plan:
+        """The plan, of a video with a frame for each of its steps."""
+        plan, n_frames = self.plan, self.facts.n_frames
+        if n_frames < len(plan.steps):
+            raise NotThereError(without(f"too_short: {n_frames} frames for the plan's {len(plan.steps)} steps"))
+        return plan
+
     @cached_property
     def course(self) -> Course:
         try:
-            course = course_of(self.plan, self.facts.n_frames, approach=self.options.approach)
+            course = course_of(self.laid_plan, self.facts.n_frames, approach=self.options.approach)
         except ArgumentError as error:
             raise NotThereError(Measure(None, f"plan: {error}", status=Status.ERROR)) from error
         if course is None:
@@ -295,7 +303,7 @@ class Rollout:
         if TARGET in self.cameras:
             return self.cameras[TARGET]
         try:
-            return target_poses(self.plan, self.facts.n_frames)
+            return target_poses(self.laid_plan, self.facts.n_frames)
         except ArgumentError as error:
             remedy = "give degrees_per_frame in a plan file, or the commanded poses as the array target"
             raise NotThereError(missing(f"plan: {error}; {remedy}")) from error

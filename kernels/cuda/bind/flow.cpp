@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/flow.h"
+
+#include "cuda/bind/bind.h"
+
+namespace wmb::cuda {
+
+void bind_flow(nb::module_& m) {
+  m.def("flow_channels_workspace", &flow_channels_workspace, nb::arg("n_fields"), nb::arg("height"));
+  m.def(
+      "flow_channels",
+      [](int type, Address flow, std::size_t n_fields, std::size_t height, std::size_t width,
+         Address horizontal, Address radial, Address code, Address status, Address workspace, int device,
+         Address stream) {
+        queue(device, stream, [&](cudaStream_t on) {
+          return with_float(type, [&](auto zero) {
+            using T = decltype(zero);
+            return flow_channels(
+                at<const T>(flow), n_fields, height, width,
+                {at<T>(horizontal), at<T>(radial), at<std::uint8_t>(code), at<std::uint8_t>(status)},
+                at<double>(workspace), on);
+          });
+        });
+      },
+      nb::arg("type"), nb::arg("flow"), nb::arg("n_fields"), nb::arg("height"), nb::arg("width"),
+      nb::arg("horizontal"), nb::arg("radial"), nb::arg("code"), nb::arg("status"), nb::arg("workspace"),
+      nb::arg("device"), nb::arg("stream"));
+}
+
+}  // namespace wmb::cuda
