@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from protocols.membench_worlds import exact, having, one, scores, values, without
+from protocols.membench_worlds import channel, exact, having, one, scores, values, without
 from protocols.test_worldmembench_dynamic import items, reply, said
 
 from wmb_fast import board
@@ -315,10 +315,23 @@ def test_evidence_of_another_shape_costs_its_own_metric_alone(name, changes, met
     assert "object_appearance" in {r.metric for r in records if r.value is not None}
 
 
-def test_a_plan_that_does_not_fit_the_video_is_an_error_of_the_record() -> None:
+@pytest.mark.parametrize("n_frames", [1, 4])
+def test_a_video_of_fewer_frames_than_steps_is_too_short(n_frames: int) -> None:
     base = exact("lrlr")
-    short = replace(base, facts=replace(base.facts, n_frames=3))
-    record = one(short, "environment_visible")
-    assert (record.status, record.value) == (Status.ERROR, None)
-    assert record.reason.startswith("plan: lay: plan must have no more steps")
+    exact_poses = {name: poses[:n_frames] for name, poses in base.channels["poses"].values.items() if name != "target"}
+    short = replace(base, facts=replace(base.facts, n_frames=n_frames))
+    poses = {**short.channels, "poses": channel("poses", exact_poses)}
+    short = replace(short, channels=poses)
+    for record in scores(short):
+        if record.metric in (*SEEN, "human_identity", "human_appearance", "camera_rotation_rpe"):
+            assert (record.status, record.value) == (Status.NOT_EVALUABLE, None), record.metric
+            assert record.reason == f"too_short: {n_frames} frames for the plan's 5 steps"
     assert wb.needs(short)
+
+
+def test_boundaries_beyond_the_video_are_an_error_of_the_record() -> None:
+    base = exact("lrlr")
+    plan = base.facts.plan.realised([0, 10, 20, 30, 400])
+    record = one(replace(base, facts=replace(base.facts, plan=plan)), "environment_visible")
+    assert (record.status, record.value) == (Status.ERROR, None)
+    assert record.reason == "plan: lay: plan must end within the video's 121 frames, got frame 401"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -58,14 +59,14 @@ class Landmarks:
     reason: str = "ok"
 
     def lengths(self) -> dict[tuple[str, str], float]:
-        """The segments that can be measured: both ends trusted and with depth, and longer than nothing."""
+        """The segments that can be measured: both ends trusted and with depth, longer than nothing, not infinite."""
         at = {name: i for i, name in enumerate(self.names)}
         found = {}
         for edge in self.edges:
             ends = [at[name] for name in edge if name in at]
             if len(ends) == 2 and (self.confidence[ends] >= MIN_LANDMARK_CONFIDENCE).all():
-                length = float(np.linalg.norm(self.points[ends[0]] - self.points[ends[1]]))
-                if length > SHORTEST_SEGMENT:
+                length = math.hypot(*(self.points[ends[0]] - self.points[ends[1]]).tolist())
+                if SHORTEST_SEGMENT < length < math.inf:
                     found[edge] = length
         return found
 

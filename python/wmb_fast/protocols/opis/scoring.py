@@ -18,7 +18,7 @@ from . import contract_3_11
 from .constants import domain_of
 from .diagnostics import ablations, coverage, identity_failures, load_of, of_rows, time_intervals
 from .formula import Components
-from .reading import case_of
+from .reading import case_of, sampled_frames
 from .rows import Case, Rows, observe
 
 NAME = "opis"
@@ -38,8 +38,9 @@ NOT_COUNTED = {
 
 
 def needs(evidence: Evidence, *, compat: bool = False) -> list[Need]:
-    """What this protocol wants to know of a rollout: the objects of its input and of its frames."""
-    return [Need(CHANNEL)]
+    """What this protocol wants to know of a rollout: the objects of its input, and those of the frames it samples."""
+    facts = evidence.facts
+    return [Need(CHANNEL, None if facts.fps is None else tuple(sampled_frames(facts.n_frames, facts.fps)))]
 
 
 def score(evidence: Evidence | Sequence[Evidence], *, compat: bool = False, contract: str | None = None) -> list[Score]:
@@ -146,7 +147,9 @@ class _Maker:
         return [*records, self._one("no_structure", {}, lacking)]
 
     def _components(self, part: Mapping[str, Any], found: Components, detail: Mapping[str, Any]) -> list[Score]:
-        return [self._one(name, part, _scored(found, name, detail)) for name in COMPONENTS]
+        """Of the whole, or of an interval of time."""
+        when = f", {part['interval_s']} s after the input" if "interval_s" in part else ""
+        return [self._one(name, part, _scored(found, name, detail, when)) for name in COMPONENTS]
 
     def _times(self, case: Case) -> np.ndarray[Any, Any]:
         """Seconds after the input: as told, else by the rollout's rate."""
@@ -201,10 +204,10 @@ class _Maker:
         )
 
 
-def _scored(found: Components, name: str, detail: Mapping[str, Any]) -> _Found:
+def _scored(found: Components, name: str, detail: Mapping[str, Any], when: str = "") -> _Found:
     """One component of a case as a record has it."""
     if not found.n_frames:
-        return _Found(None, NO_FRAMES)
+        return _Found(None, NO_FRAMES + when)
     used = {"presence": found.n_presence, "identity": found.n_identity, "opis": found.n_frames}
     value = found.opis
     if name != "opis":

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ..._walls.checks import integer, real, shape_text
 from ..._walls.errors import bad_value
 from ..measure import Measure, missing
+from .arrays import numbers
 from .constants import QUALITY_STRIDE
 
 
@@ -47,7 +48,7 @@ def video_quality(ratings: npt.ArrayLike, best: float) -> Measure:
         >>> video_quality([60.0, 70.0, float("nan")], 100.0).value
         0.65
     """
-    rows = np.asarray(ratings, dtype=np.float64)
+    rows = numbers("video_quality", "ratings", ratings)
     if rows.ndim != 1:
         raise bad_value("video_quality", "ratings", "have shape (K,)", shape_text(rows))
     top = real("video_quality", "best", best, above=0)

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..._walls.errors import ArgumentError
 from ...rollout.plan import Facts, Plan
@@ -26,6 +27,7 @@ from .entities import human_appearance, human_identity, object_appearance, objec
 from .environment import environment_depth, environment_reconstruction, environment_visible
 from .judge import read_judgement
 from .options import Options
+from .people import FoundFaces, people_by_mask, people_by_resemblance
 from .qualify import Angles, departure_and_return, tracking_support, whole
 from .quality import quality_frames, video_quality
 from .revisits import Revisits
@@ -75,10 +77,18 @@ class Rollout:
             raise NotThereError(missing("plan: what the rollout was told to do is not known"))
         return self.facts.plan
 
+    @property
+    def laid_plan(self) -> Plan:
+        """The plan, of a video with a frame for each of its steps."""
+        plan, n_frames = self.plan, self.facts.n_frames
+        if n_frames < len(plan.steps):
+            raise NotThereError(without(f"too_short: {n_frames} frames for the plan's {len(plan.steps)} steps"))
+        return plan
+
     @cached_property
     def course(self) -> Course:
         try:
-            course = course_of(self.plan, self.facts.n_frames, approach=self.options.approach)
+            course = course_of(self.laid_plan, self.facts.n_frames, approach=self.options.approach)
         except ArgumentError as error:
             raise NotThereError(Measure(None, f"plan: {error}", status=Status.ERROR)) from error
         if course is None:
@@ -106,10 +116,17 @@ class Rollout:
         windows = [range(r.window.start, r.window.stop) for r in self.course.revisits]
         return tuple(sorted({self.course.reference.start, *(frame for window in windows for frame in window)}))
 
+    def face_frames(self) -> tuple[int, ...]:
+        """The frames in which faces are looked for: V, and the returns."""
+        spans = (self.course.reference, *(revisit.window for revisit in self.course.revisits))
+        return tuple(sorted({frame for span in spans for frame in range(span.start, span.stop)}))
+
     # -- humans and objects ------------------------------------------------------------------------------------------
 
     def entity(self, metric: str) -> Revisits:
         """One of the four metrics of targets."""
+        if metric == "human_identity" and self.finds_faces:
+            return self._identity_of_found()
         kind = HUMAN_KIND if metric.startswith("human") else OBJECT_KIND
         tracks = self.channel("tracks", "frames", "kinds", "found")
         chosen = np.flatnonzero(np.asarray(tracks["kinds"]) == kind)
@@ -129,10 +146,38 @@ class Rollout:
             rows, valid = np.asarray(values["embedding"])[chosen], np.asarray(values["valid"], dtype=bool)[chosen]
             score = {"human_identity": human_identity, "human_appearance": human_appearance}.get(metric)
             found = self._scored(score or object_appearance, name, values["frames"], rows, valid)
+        return replace(found, detail={**found.detail, **self._supported(chosen)})
+
+    @property
+    def finds_faces(self) -> bool:
+        """Whether the faces are those of every frame, by no person."""
+        return "faces" in self.evidence.channels and "boxes" in self.evidence.channels["faces"].values
+
+    @cached_property
+    def followed_people(self) -> npt.NDArray[np.int64]:
+        """Which targets of the tracker are people; none where there is no tracker, or one without masks."""
+        tracks = self.evidence.channels["tracks"].values if "tracks" in self.evidence.channels else {}
+        return np.flatnonzero(np.asarray(tracks["kinds"]) == HUMAN_KIND if "masks" in tracks else ())
+
+    def _identity_of_found(self) -> Revisits:
+        """Human Identity of the faces that were found in each frame."""
+        faces = FoundFaces.of(self.channel("faces", "frames", "face_frames", "boxes", "embedding"))
+        chosen = self.followed_people
+        if not len(chosen):
+            people = people_by_resemblance(faces, self.course.reference)
+        else:
+            tracks = self.channel("tracks", "frames", "kinds", "found", "masks")
+            masks, found = (np.asarray(tracks[name], dtype=bool)[chosen] for name in ("masks", "found"))
+            people = people_by_mask(faces, tracks["frames"], masks, found, (self.facts.width, self.facts.height))
+        scored = self._scored(human_identity, "faces", people.frames, people.embedding, people.valid)
+        told = self._supported(chosen) if len(chosen) else {}
+        whose = "the tracker's masks" if len(chosen) else "resemblance to the faces of V"
+        return replace(scored, detail={**scored.detail, **told, "people_by": whose})
+
+    def _supported(self, chosen: npt.NDArray[np.int64]) -> dict[str, Any]:
         support, evaluated = self.support
         mine = support[:, chosen[evaluated[chosen]]]
-        told = {"supported": np.array([whole(row) for row in mine[:, None]]), "target_support": mine}
-        return replace(found, detail={**found.detail, **told})
+        return {"supported": np.array([whole(row) for row in mine[:, None]]), "target_support": mine}
 
     @cached_property
     def support(self) -> tuple[Flags, Flags]:
@@ -256,7 +301,7 @@ class Rollout:
         if TARGET in self.cameras:
             return self.cameras[TARGET]
         try:
-            return target_poses(self.plan, self.facts.n_frames)
+            return target_poses(self.laid_plan, self.facts.n_frames)
         except ArgumentError as error:
             remedy = "give degrees_per_frame in a plan file, or the commanded poses as the array target"
             raise NotThereError(missing(f"plan: {error}; {remedy}")) from error
