@@ -3,6 +3,8 @@
 // them.
 #include "cuda/boxes.h"
 
+#include <cmath>
+
 #include "core/reproject.h"
 #include "cuda/launch.h"
 #include "cuda/select.h"
@@ -25,7 +27,7 @@ struct Box {
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     median_of_each(BoxedValues<T> in, std::size_t first, double* median, std::int64_t* count) {
-  __shared__ SelectRoom<Key<T>> room;
+  __shared__ SelectShared shared;
   __shared__ unsigned inside, not_finite;
   const std::size_t item = first + blockIdx.y;
   const std::int64_t pair = static_cast<std::int64_t>(item) * in.n_boxes + blockIdx.x;
@@ -47,17 +49,14 @@ __global__ void __launch_bounds__(kThreads)
   atomicAdd(&inside, own);
   atomicOr(&not_finite, finite ? 0u : 1u);
   __syncthreads();
-  double found = inside == 0 ? __builtin_nan("") : kNoLimit;
+  double found = inside == 0 ? std::nan("") : kNoLimit;
   if (inside > 0 && not_finite == 0) {
-    const auto each = [&](std::int64_t k, Key<T>& key) {
-      key = key_of(values[k]);
-      return in_a.holds(a + 2 * k) && in_b.holds(b + 2 * k);
+    auto value_at = [&](std::size_t k) {
+      return in_a.holds(a + 2 * k) && in_b.holds(b + 2 * k) ? static_cast<double>(values[k]) : std::nan("");
     };
-    const long long points = inside;
-    const Two<Key<T>> keys = block_select<kThreads>(n, (points - 1) / 2, room, each);
-    const double low = static_cast<double>(value_of<T>(keys.first));
-    const double high = static_cast<double>(value_of<T>(keys.second));
-    found = (low + (points % 2 != 0 ? low : high)) / 2;
+    const std::size_t points = static_cast<std::size_t>(n);
+    const Extent extent = block_extent<kThreads>(value_at, points, shared);
+    found = block_median<kThreads>(value_at, points, extent, shared);
   }
   if (t != 0) return;
   median[pair] = found;

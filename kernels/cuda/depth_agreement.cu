@@ -14,15 +14,17 @@
 namespace wmb::cuda {
 namespace {
 
+using Count = unsigned long long;
+
 constexpr int kThreads = 512;        // of a block that has an item to itself
 constexpr int kSample = 2048;        // pixels
 constexpr std::int64_t kAll = 8192;  // up to so many pixels all of them are kept, and none sampled
 constexpr std::size_t kWorkspace = std::size_t{1} << 28;  // bytes that items at work at once may take
 constexpr int kTile = kColumns * kRows;
 
-// What is known of an item between the passes. Errors are at least zero, so that no key is 0 or all ones.
+// What is known of an item between the passes.
 struct Progress {
-  Count low, high;  // the bracket: keys
+  double low, high;  // the bracket
   Count asked, covisible, below, at_low, at_high, inside;
 };
 
@@ -37,14 +39,14 @@ inline std::size_t at_once(std::size_t n_items, std::size_t bytes) {
   return n_items < most ? n_items : most;
 }
 
-// The workspace: progresses, then kept keys.
+// The workspace: progresses, then the errors that are kept.
 template <typename T>
 struct Kept {
   Progress* progress;
-  Key<T>* keys;
+  T* errors;
   std::int64_t room;  // of an item
 
-  __device__ Key<T>* of(std::size_t k) const { return keys + static_cast<std::int64_t>(k) * room; }
+  __device__ T* of(std::size_t k) const { return errors + static_cast<std::int64_t>(k) * room; }
 };
 
 template <typename T>
@@ -58,25 +60,24 @@ struct Views {
   }
 };
 
-// The error of a pixel by its number.
+// The error of a pixel by its number; NaN where it is not co-visible.
 template <typename T>
-__device__ inline bool key_of_pixel(std::int64_t pixel, std::int64_t width, const T* map,
-                                    const Passage& passage, const Seen<T>& to, Key<T>& key) {
+__device__ inline double error_at(std::int64_t pixel, std::int64_t width, const T* map,
+                                  const Passage& passage, const Seen<T>& to) {
   const double ray_x = ray(static_cast<double>(pixel % width), passage.source.fx, passage.source.cx);
   const double ray_y = ray(static_cast<double>(pixel / width), passage.source.fy, passage.source.cy);
   T error;
-  if (!error_of(static_cast<double>(map[pixel]), ray_x, ray_y, passage, to, error)) return false;
-  key = key_of(error);
-  return true;
+  const bool seen = error_of(static_cast<double>(map[pixel]), ray_x, ray_y, passage, to, error);
+  return seen ? static_cast<double>(error) : std::nan("");
 }
 
 // Brackets the median, a block an item: four standard deviations of the sample's rank to either side.
 template <typename T>
 __global__ void __launch_bounds__(kThreads) bracket(Views<T> views, std::size_t first, Kept<T> kept) {
   __shared__ Passage passage;
-  __shared__ Key<T> sample[kSample];
-  __shared__ int n;
-  __shared__ SelectRoom<Key<T>> room;
+  __shared__ T sample[kSample];
+  __shared__ unsigned n;
+  __shared__ SelectShared shared;
   const std::size_t item = first + blockIdx.y;
   const int t = static_cast<int>(threadIdx.x);
   if (t == 0) {
@@ -85,29 +86,26 @@ __global__ void __launch_bounds__(kThreads) bracket(Views<T> views, std::size_t 
   }
   __syncthreads();
   const std::int64_t width = views.source.width, pixels = views.source.height * width;
-  Count low = 0, high = ~Key<T>(0);
+  double low = -1.0, high = kNoLimit;  // no error is either
   if (pixels > kAll && passage.usable) {
     const T* map = views.source.at(views.passages.batch, item);
     const Seen<T> to = views.seen(item);
     const double step = static_cast<double>(pixels) / kSample;
     for (int k = t; k < kSample; k += kThreads) {
-      const unsigned jitter =
-          0x9e3779b9u * static_cast<unsigned>(k + 1);  // so that no column of the image is taken
+      const unsigned jitter = 0x9e3779b9u * static_cast<unsigned>(k + 1);  // or whole columns would be taken
       const std::int64_t at = static_cast<std::int64_t>((static_cast<double>(k) + jitter * 0x1p-32) * step);
-      Key<T> key;
-      if (key_of_pixel(at < pixels ? at : pixels - 1, width, map, passage, to, key))
-        sample[atomicAdd(&n, 1)] = key;
+      const double error = error_at(at < pixels ? at : pixels - 1, width, map, passage, to);
+      if (error == error) sample[atomicAdd(&n, 1u)] = static_cast<T>(error);
     }
     __syncthreads();
     const double middle = 0.5 * n, wide = 2.0 * std::sqrt(static_cast<double>(n)) + 1.0;
-    const long long from = static_cast<long long>(std::floor(middle - wide));
-    const long long to_rank = static_cast<long long>(middle + wide) + 1;
-    const auto each = [&](std::int64_t k, Key<T>& key) {
-      key = sample[k];
-      return true;
-    };
-    if (from >= 0) low = block_select<kThreads>(n, from, room, each).first;
-    if (to_rank < n) high = block_select<kThreads>(n, to_rank, room, each).first;
+    auto value_at = [&](std::size_t k) { return static_cast<double>(sample[k]); };
+    const Extent extent = block_extent<kThreads>(value_at, n, shared);
+    if (middle >= wide)
+      low = block_neighbours<kThreads>(value_at, n, extent, static_cast<unsigned>(middle - wide), shared).low;
+    if (middle + wide + 1.0 < n)
+      high = block_neighbours<kThreads>(value_at, n, extent, static_cast<unsigned>(middle + wide) + 1, shared)
+                 .low;
   }
   if (t == 0) kept.progress[blockIdx.y] = {low, high, 0, 0, 0, 0, 0, 0};
 }
@@ -117,7 +115,7 @@ template <typename T>
 struct SweepRoom {
   TileRoom tile;
   Terms rows[kRows], shift;
-  Key<T> keys[kTile];
+  T errors[kTile];
   Count tally, base;
   unsigned n;
 };
@@ -141,7 +139,7 @@ __global__ void __launch_bounds__(kColumns) sweep(Views<T> views, std::size_t fi
   const Passage& passage = room.tile.passage;
   if (!passage.usable) return;  // all threads
   Progress& progress = kept.progress[blockIdx.y];
-  const Key<T> low = static_cast<Key<T>>(progress.low), high = static_cast<Key<T>>(progress.high);
+  const T low = static_cast<T>(progress.low), high = static_cast<T>(progress.high);
   const double ray_x = ray(static_cast<double>(tile.column), passage.source.fx, passage.source.cx);
   const Seen<T> to = views.seen(item);
   Terms column;
@@ -169,12 +167,11 @@ __global__ void __launch_bounds__(kColumns) sweep(Views<T> views, std::size_t fi
       seen = error_of(static_cast<double>(depth), ray_x, room.tile.ray_y[r], passage, to, error);
     if (!seen) continue;
     tally += one(covisible);
-    const Key<T> key = key_of(error);
-    if (key <= low) {
-      tally += one(key < low ? below : at_low);
-    } else if (key < high) {
-      room.keys[atomicAdd(&room.n, 1u)] = key;
-    } else if (key == high) {
+    if (error <= low) {
+      tally += one(error < low ? below : at_low);
+    } else if (error < high) {
+      room.errors[atomicAdd(&room.n, 1u)] = error;
+    } else if (error == high) {
       tally += one(at_high);
     }
   }
@@ -191,48 +188,46 @@ __global__ void __launch_bounds__(kColumns) sweep(Views<T> views, std::size_t fi
     room.base = room.n > 0 ? atomicAdd(&progress.inside, Count{room.n}) : 0;
   }
   __syncthreads();
-  Key<T>* keys = kept.of(blockIdx.y);
+  T* errors = kept.of(blockIdx.y);
   for (unsigned k = t; k < room.n; k += kColumns)
-    if (room.base + k < static_cast<Count>(kept.room)) keys[room.base + k] = room.keys[k];
+    if (room.base + k < static_cast<Count>(kept.room)) errors[room.base + k] = room.errors[k];
 }
 
-// The two middle keys among all co-visible pixels, which may be one.
+// The two middle errors of all co-visible pixels, which may be one.
 template <typename T>
-__device__ inline Two<Key<T>> middle_keys(const Progress& progress, const Key<T>* keys,
-                                          std::int64_t room_of_keys, SelectRoom<Key<T>>& room,
-                                          const Views<T>& views, std::size_t item, const Passage& passage) {
-  const Key<T> low = static_cast<Key<T>>(progress.low), high = static_cast<Key<T>>(progress.high);
+__device__ inline Neighbours middle_errors(const Views<T>& views, std::size_t item, const Passage& passage,
+                                           const Progress& progress, const T* kept, std::int64_t room,
+                                           SelectShared& shared) {
   const Count n = progress.covisible, one_rank = (n - 1) / 2, other = n / 2;
   const Count begin = progress.below + progress.at_low, end = begin + progress.inside;
   if (one_rank < progress.below || other >= end + progress.at_high ||
-      progress.inside > static_cast<Count>(room_of_keys)) {
+      progress.inside > static_cast<Count>(room)) {
     const T* map = views.source.at(views.passages.batch, item);
     const Seen<T> to = views.seen(item);
     const std::int64_t width = views.source.width;
-    return block_select<kThreads>(
-        views.source.height * width, static_cast<long long>(one_rank), room,
-        [&](std::int64_t k, Key<T>& key) { return key_of_pixel(k, width, map, passage, to, key); });
+    auto value_at = [&](std::size_t k) {
+      return error_at(static_cast<std::int64_t>(k), width, map, passage, to);
+    };
+    const std::size_t pixels = static_cast<std::size_t>(views.source.height * width);
+    const Extent extent = block_extent<kThreads>(value_at, pixels, shared);
+    return block_neighbours<kThreads>(value_at, pixels, extent, static_cast<unsigned>(one_rank), shared);
   }
-  Two<Key<T>> out{low, high};
-  if (other < begin || one_rank >= end)
-    return other < begin ? Two<Key<T>>{low, low} : Two<Key<T>>{high, high};
-  if (progress.inside == 0) return out;
-  const Count rank = one_rank < begin ? 0 : one_rank - begin;
-  const Two<Key<T>> inside =
-      block_select<kThreads>(static_cast<std::int64_t>(progress.inside), static_cast<long long>(rank), room,
-                             [&](std::int64_t k, Key<T>& key) {
-                               key = keys[k];
-                               return true;
-                             });
-  if (one_rank < begin) return {low, inside.first};
-  return {inside.first, other < end ? inside.second : high};
+  if (other < begin) return {progress.low, progress.low};
+  if (one_rank >= end) return {progress.high, progress.high};
+  if (progress.inside == 0) return {progress.low, progress.high};
+  auto value_at = [&](std::size_t k) { return static_cast<double>(kept[k]); };
+  const Extent extent = block_extent<kThreads>(value_at, progress.inside, shared);
+  const unsigned rank = static_cast<unsigned>(one_rank < begin ? 0 : one_rank - begin);
+  const Neighbours inside = block_neighbours<kThreads>(value_at, progress.inside, extent, rank, shared);
+  if (one_rank < begin) return {progress.low, inside.low};
+  return {inside.low, other < end ? inside.high : progress.high};
 }
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     finish(Views<T> views, std::size_t first, Kept<T> kept, AgreementOut<T> out) {
   __shared__ Passage passage;
-  __shared__ SelectRoom<Key<T>> room;
+  __shared__ SelectShared shared;
   const std::size_t item = first + blockIdx.y;
   if (threadIdx.x == 0) read_passage(views.passages, item, passage);
   __syncthreads();
@@ -240,10 +235,9 @@ __global__ void __launch_bounds__(kThreads)
   const Count n = progress.covisible;
   double median = std::nan("");
   if (n > 0) {
-    const Two<Key<T>> keys =
-        middle_keys(progress, kept.of(blockIdx.y), kept.room, room, views, item, passage);
-    median = middle(static_cast<double>(value_of<T>(keys.first)),
-                    static_cast<double>(value_of<T>(keys.second)), static_cast<long long>(n));
+    const Neighbours at =
+        middle_errors(views, item, passage, progress, kept.of(blockIdx.y), kept.room, shared);
+    median = n % 2 != 0 ? at.low : (at.low + at.high) / 2;
   }
   if (threadIdx.x != 0) return;
   const bool any = progress.asked > 0;
@@ -272,7 +266,7 @@ int depth_agreement(const Maps<T>& source, const Maps<T>& destination, const Pas
   const std::size_t n_items = passages.batch.n, most = at_once(n_items, bytes_of(pixels, sizeof(T)));
   const Views<T> views{source, destination, passages, rule};
   Progress* progress = static_cast<Progress*>(workspace);
-  const Kept<T> kept{progress, reinterpret_cast<Key<T>*>(progress + most), room_of(pixels)};
+  const Kept<T> kept{progress, reinterpret_cast<T*>(progress + most), room_of(pixels)};
   const bool soon = sizeof(T) == sizeof(float) && !rule.bilinear && destination.height < kLargest &&
                     destination.width < kLargest;
   return in_batches(

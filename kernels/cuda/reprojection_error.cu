@@ -16,7 +16,7 @@ constexpr std::size_t kWorkspace = std::size_t{1} << 28;  // bytes that clips at
 
 // What is known of a clip. Cameras: whether one is usable, and whether the host would refuse one.
 struct ClipState {
-  Count n_pairs, inside, covisible;
+  unsigned long long n_pairs, inside, covisible;
   unsigned any_usable, any_refused;
 };
 
@@ -26,7 +26,7 @@ template <typename T>
 struct Room {
   ClipState* states;
   Descent *depth, *confidence, *errors;
-  Count* bins;
+  Key* bins;
   double* totals;
   T* error;
 };
@@ -39,7 +39,7 @@ struct Sizes {
 
   std::size_t bytes(std::size_t size) const {
     const std::size_t errors = (static_cast<std::size_t>(pairs * points) * size + 7) / 8 * 8;
-    return sizeof(ClipState) + 3 * sizeof(Descent) + kBins * sizeof(Count) +
+    return sizeof(ClipState) + 3 * sizeof(Descent) + kStepBins * sizeof(Key) +
            static_cast<std::size_t>(pairs) * sizeof(double) + errors;
   }
 
@@ -58,8 +58,8 @@ Room<T> divide(void* workspace, std::size_t clips, const Sizes& sizes) {
   out.depth = reinterpret_cast<Descent*>(out.states + clips);
   out.confidence = out.depth + clips;
   out.errors = out.confidence + clips;
-  out.bins = reinterpret_cast<Count*>(out.errors + clips);
-  out.totals = reinterpret_cast<double*>(out.bins + clips * kBins);
+  out.bins = reinterpret_cast<Key*>(out.errors + clips);
+  out.totals = reinterpret_cast<double*>(out.bins + clips * kStepBins);
   out.error = reinterpret_cast<T*>(out.totals + static_cast<std::int64_t>(clips) * sizes.pairs);
   return out;
 }
@@ -116,7 +116,7 @@ struct PairRoom {
   Transform there, back;
   bool usable;
   double sums[3 * kThreads];
-  SelectRoom<Key<T>> select;
+  SelectShared select;
 };
 
 template <typename T>
@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t i = blockIdx.x / clips.frames, j = blockIdx.x % clips.frames;
   enter_pair(clips, room, first, i, j, pair);
   const std::size_t number = std::size_t{blockIdx.y} * sizes.pairs + blockIdx.x;
-  const double threshold = clips.confidence ? room.confidence[blockIdx.y].template linear<T>() : 0.0;
+  const double threshold = clips.confidence ? room.confidence[blockIdx.y].linear() : 0.0;
   const std::int64_t frames = static_cast<std::int64_t>(first + blockIdx.y) * clips.frames;
   const std::int64_t one = (frames + i) * clips.height * clips.width,
                      other = (frames + j) * clips.height * clips.width;
@@ -205,24 +205,21 @@ __global__ void __launch_bounds__(kThreads)
     for (std::int64_t k = threadIdx.x; k < sizes.points; k += kThreads) errors[k] = static_cast<T>(kNoLimit);
   double middle_error = __builtin_nan("");
   if (counts) {
-    const long long n = static_cast<long long>(sums[1]);
-    const Two<Key<T>> keys =
-        block_select<kThreads>(sizes.points, (n - 1) / 2, pair.select, [&](std::int64_t k, Key<T>& key) {
-          key = key_of(errors[k]);
-          return errors[k] < static_cast<T>(kNoLimit);
-        });
-    const double scale = kPixels ? 1.0 : room.depth[blockIdx.y].template median<T>();
-    middle_error = middle(static_cast<double>(value_of<T>(keys.first)),
-                          static_cast<double>(value_of<T>(keys.second)), n) /
-                   scale;
+    auto value_at = [&](std::size_t k) {
+      return errors[k] < static_cast<T>(kNoLimit) ? static_cast<double>(errors[k]) : std::nan("");
+    };
+    const std::size_t n = static_cast<std::size_t>(sizes.points);
+    const Extent extent = block_extent<kThreads>(value_at, n, pair.select);
+    const double scale = kPixels ? 1.0 : room.depth[blockIdx.y].median();
+    middle_error = block_median<kThreads>(value_at, n, extent, pair.select) / scale;
   }
   if (threadIdx.x != 0) return;
   ClipState& state = room.states[blockIdx.y];
   if (sums[0] >= least) {
-    atomicAdd(&state.inside, static_cast<Count>(sums[0]));
-    atomicAdd(&state.covisible, static_cast<Count>(sums[1]));
+    atomicAdd(&state.inside, static_cast<unsigned long long>(sums[0]));
+    atomicAdd(&state.covisible, static_cast<unsigned long long>(sums[1]));
   }
-  if (counts) atomicAdd(&state.n_pairs, Count{1});
+  if (counts) atomicAdd(&state.n_pairs, 1ull);
   room.totals[number] = counts ? sums[2] : 0.0;
   per_pair[(first + blockIdx.y) * sizes.pairs + blockIdx.x] = static_cast<T>(middle_error);
 }
@@ -240,10 +237,10 @@ __global__ void __launch_bounds__(kThreads)
   const ClipState& state = room.states[k];
   Reason reason = reason_of(clips, room, k);
   const bool any = reason == Reason::ok && state.n_pairs > 0;
-  const double scale = rule.pixels ? 1.0 : room.depth[k].template median<T>();
+  const double scale = rule.pixels ? 1.0 : room.depth[k].median();
   const double none = __builtin_nan("");
   if (reason == Reason::ok && !any) reason = Reason::no_covisibility;
-  out.median[clip] = static_cast<T>(any ? room.errors[k].template median<T>() / scale : none);
+  out.median[clip] = static_cast<T>(any ? room.errors[k].median() / scale : none);
   out.mean[clip] = static_cast<T>(any ? total / static_cast<double>(room.errors[k].n) / scale : none);
   out.n_pairs[clip] = static_cast<std::int64_t>(state.n_pairs);
   out.fraction[clip] = static_cast<T>(

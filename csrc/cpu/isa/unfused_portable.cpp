@@ -24,6 +24,7 @@ void load_two(const T* p, std::int64_t, Real& first, Real& second) {
   first = p[0];
   second = p[1];
 }
+Flag equal(const std::int64_t* p, std::int64_t, std::int64_t value) { return *p == value; }
 Real counting(std::int64_t i) { return static_cast<double>(i); }
 void store_index(std::int32_t* p, Real x) { *p = static_cast<std::int32_t>(x); }
 template <typename T>

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .arrays import Array
+from .arrays import Array, is_tensor
 from .checks import lengths_of, shape_text
+from .device import Tensor, lengths_on
 from .errors import bad_type, bad_value
+from .ext import kernels
 
 LARGEST_SET = 2**31 - 1  # the kernels count rows in 32 bits
 
@@ -22,22 +25,45 @@ class RowSets:
     """All rows of a and of b, and which of them make up each item.
 
     Results come from the core item after item, without what lies beyond ``lengths``; the methods give them the caller's
-    form, with NaN or -1 there.
+    form, with NaN or -1 there. Those of a device come with it, for only the device may know how long an item is.
 
     Attributes:
-        a, b: (rows, D), C-contiguous.
+        a, b: (rows, D), C-contiguous; tensors where they are on a device.
         spans: (items, 4) int64: start and stop in a, start and stop in b.
         lead: The batch shape; ``None`` for a ragged batch.
         shape: N and M, the rows of a and of b in each item; ``(0, 0)`` for a ragged batch.
         padded: Whether items may be shorter than that.
+        sizes: How long those of a and of b are that are on a device, (items,) each; ``spans`` do not say it.
     """
 
-    a: Array
-    b: Array
+    a: Any
+    b: Any
     spans: Array
     lead: tuple[int, ...] | None
     shape: tuple[int, int]
     padded: bool = False
+    sizes: tuple[Tensor | None, Tensor | None] = (None, None)
+
+    @property
+    def score(self) -> str:
+        """The dtype of scores: float64 for float64, else float32."""
+        return "float64" if "float64" in str(self.a.dtype) else "float32"
+
+    def room(self, shape: int | tuple[int, ...], dtype: str) -> Any:
+        """Room for results, where the rows are; on a device filled with -1 or NaN where items may be shorter."""
+        if not is_tensor(self.a):
+            return np.empty(shape, dtype)
+        torch = sys.modules["torch"]
+        room = self.a.new_empty(shape, dtype=getattr(torch, dtype))
+        return room.fill_(-1 if dtype == "int64" else math.nan) if self.padded else room
+
+    def for_kernels(self) -> Any:
+        """The items, as Triton's launchers take them."""
+        return (
+            kernels("items", "triton").Items.padded(self.spans, self.a.device, self.sizes)
+            if self.padded
+            else self.spans
+        )
 
     def n_rows(self) -> int:
         """The rows of a, summed over the items."""
@@ -64,7 +90,7 @@ class RowSets:
         n, m = self._counts()
         result = self._formed(flat, n * m, self.shape, lambda rows, cols: rows[:, :, None] & cols[:, None])
         if self.lead is None:
-            return [part.reshape(i, j) for part, i, j in zip(result, n, m, strict=True)]
+            return [part.reshape(int(i), int(j)) for part, i, j in zip(result, n, m, strict=True)]
         return result
 
     def _counts(self) -> tuple[Array, Array]:
@@ -74,15 +100,18 @@ class RowSets:
         self, flat: Array, sizes: Array, each: tuple[int, ...], inside: Callable[[Array, Array], Array]
     ) -> Array | list[Array]:
         """Entries one after the other as a list of items of these sizes, or as an array of ``each`` an item."""
+        on_device = is_tensor(flat)
         if self.lead is None:
+            if on_device:
+                return list(flat.split(sizes.tolist()))
             return np.split(flat, np.cumsum(sizes)[:-1]) if len(sizes) else []
-        if self.padded:
+        if self.padded and not on_device:
             n, m = self._counts()
             there = inside(np.arange(self.shape[0]) < n[:, None], np.arange(self.shape[1]) < m[:, None])
             spread = np.full((*there.shape, *flat.shape[1:]), np.nan if flat.dtype.kind == "f" else -1, flat.dtype)
             spread[there] = flat
             flat = spread
-        tail = flat.shape[len(each) + 1 :] if self.padded else flat.shape[1:]
+        tail = flat.shape[len(each) + 1 :] if self.padded and not on_device else flat.shape[1:]
         return flat.reshape(*self.lead, *each, *tail)
 
 
@@ -111,14 +140,21 @@ def pair_up(
         wanted = f"have batch dimensions that go with {names[0]}'s {a.shape[:-2]}"
         raise bad_value(op, names[1], wanted, shape_text(b)) from None
     spans = np.empty((math.prod(lead), 4), dtype=np.int64)
+    on_device: list[Tensor | None] = []
     for column, rows, each, name in zip((0, 2), (a, b), lengths, lengths_names, strict=True):
         batch, most = rows.shape[:-2], rows.shape[-2]
         items = np.arange(math.prod(batch)).reshape(batch)
-        sizes = np.int64(most) if each is None else lengths_of(op, each, batch, most, name).reshape(batch)
+        sizes = np.int64(most)
+        if is_tensor(rows):
+            there = lengths_on(op, each, rows, batch, most, name)
+            on_device.append(None if there is None else there.reshape(batch).expand(lead).reshape(-1))
+        elif each is not None:
+            sizes = lengths_of(op, each, batch, most, name).reshape(batch)
         spans[:, column] = np.broadcast_to(items, lead).ravel() * most
         spans[:, column + 1] = spans[:, column] + np.broadcast_to(sizes, lead).ravel()
     flat_a, flat_b = a.reshape(-1, dim), b.reshape(-1, dim)
-    return RowSets(flat_a, flat_b, spans, lead, (a.shape[-2], b.shape[-2]), padded)
+    of_device = (on_device[0], on_device[1]) if on_device else (None, None)
+    return RowSets(flat_a, flat_b, spans, lead, (a.shape[-2], b.shape[-2]), padded, of_device)
 
 
 def _ragged(
@@ -147,7 +183,8 @@ def _ragged(
         spans[1:, column] = spans[:-1, column + 1]
     if not a:
         return RowSets(np.empty((0, dim), np.float32), np.empty((0, dim), np.float32), spans, None, (0, 0))
-    return RowSets(np.concatenate(a), np.concatenate(b), spans, None, (0, 0))
+    joined = sys.modules["torch"].cat if is_tensor(a[0]) else np.concatenate
+    return RowSets(joined(a), joined(b), spans, None, (0, 0))
 
 
 def _check(op: str, name: str, rows: Array, dim: int, *, at_least: int, at_most: int | None = None) -> None:

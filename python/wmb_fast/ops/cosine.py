@@ -3,24 +3,26 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .._walls.arrays import SMALL_FLOATS, Array, ArrayLike, Call, take
+from .._walls.arrays import SMALL_FLOATS, Array, ArrayLike, Call, is_tensor, take
 from .._walls.checks import real, shape_text
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_type, bad_value
-from .._walls.ext import core
+from .._walls.ext import core, kernels
 from .._walls.lazy import reference
-from .._walls.records import Record, code, status_of
+from .._walls.records import MISSING, Record, code, status_of
 from .._walls.rowsets import pair_up
 
-declare("cosine_pairs", "cpu", "reference")
-declare("cosine_matrix", "cpu", "reference")
-declare("verify_identity", "cpu", "reference")
+declare("cosine_pairs", "cpu", "triton", "reference")
+declare("cosine_matrix", "cpu", "triton", "reference")
+declare("verify_identity", "cpu", "triton", "reference")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,7 @@ def cosine_pairs(
     Args:
         a, b: (..., D) float16, bfloat16, float32 or float64, both the same; leading dimensions broadcast. Or two lists
             of such arrays, of equal length.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``triton`` or ``reference``.
 
     Returns:
         (...) scores within ±1, a scalar for two vectors, a list for lists. float64 for float64 input, else float32.
@@ -99,15 +101,28 @@ def _pairs(op: str, a: Array, b: Array, backend: str) -> Array:
             lead = np.broadcast_shapes(lead, b.shape[:-1])
         except ValueError:
             raise bad_value(op, "b", f"broadcast against a {a.shape}", shape_text(b)) from None
-        a, b = (x if x.size == dim else np.ascontiguousarray(np.broadcast_to(x, (*lead, dim))) for x in (a, b))
+        a, b = (_spread(x, (*lead, dim)) for x in (a, b))
     if backend == "reference":
         return np.asarray(reference.cosine_pairs(a, b), dtype=a.dtype)
+    if backend == "triton":
+        room = sys.modules["torch"].float64 if "float64" in str(a.dtype) else sys.modules["torch"].float32
+        scores = a.new_full(lead, np.nan, dtype=room)
+        if dim:
+            kernels("cosine", "triton").cosine_pairs(a, b, dim, scores)
+        return scores
     scores = np.empty(lead, dtype=a.dtype)
     if dim == 0:
         scores.fill(np.nan)
     elif scores.size:
         core.cosine_pairs(a, b, dim, scores)
     return scores
+
+
+def _spread(rows: Any, shape: tuple[int, ...]) -> Any:
+    """Rows broadcast to a shape; a single one as it is."""
+    if math.prod(rows.shape) == shape[-1]:
+        return rows
+    return rows.expand(shape).contiguous() if is_tensor(rows) else np.ascontiguousarray(np.broadcast_to(rows, shape))
 
 
 def verify_identity(
@@ -123,7 +138,7 @@ def verify_identity(
         a, b: (..., D) embeddings, float16, bfloat16, float32 or float64, both the same; leading dimensions broadcast.
             Or two lists of (N_i, D), of equal length. They need no normalisation.
         threshold: The least cosine of one identity, from -1 to 1. It belongs to the network: there is no default.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``triton`` or ``reference``.
 
     Returns:
         Scores as of :func:`cosine_pairs`, and decisions. An embedding that is zero or not finite (a face that was not
@@ -155,6 +170,8 @@ def verify_identity(
         raise bad_value(op, "threshold", "be at most 1", repr(threshold))
     a, b = views["a"], views["b"]
     score = _each_pair(op, a, b, pick(op, backend, call.device))
+    if call.device != "cpu":
+        return _verified_on_device(a, b, score, limit)
     if isinstance(score, list):
         parts = [_codes(x, y, s) for x, y, s in zip(a, b, score, strict=True)]
         flat = np.concatenate([part.ravel() for part in parts]) if parts else np.zeros(0, np.uint8)
@@ -164,6 +181,20 @@ def verify_identity(
         )
     codes = _codes(a, b, score)
     return Verification(status_of(call, codes), codes, call.give(score), call.give(score >= limit))
+
+
+def _verified_on_device(a: Any, b: Any, score: Any, limit: float) -> Verification:
+    """The same of tensors; nothing waits for the device."""
+    if isinstance(score, list):
+        each = [_verified_on_device(*item, limit) for item in zip(a, b, score, strict=True)]
+        codes = [item._codes.reshape(-1) for item in each]
+        status, same = [item.status for item in each], [item.same for item in each]
+        return Verification(status, sys.modules["torch"].cat(codes), score, same)
+    missing = score.isnan()
+    finite = (a.isfinite().all(dim=-1) & b.isfinite().all(dim=-1)).expand_as(score)
+    codes = missing.byte() * code("value_not_finite")
+    codes = codes.masked_fill(missing & finite, code("zero_embedding"))
+    return Verification(missing.byte() * MISSING, codes, score, score >= limit)
 
 
 def _codes(a: Array, b: Array, score: Array) -> Array:
@@ -192,7 +223,7 @@ def cosine_matrix(
             itself: half is computed, and the result is symmetric to the bit.
         lengths: (...) rows of each item of a padded a, and of b where that is ``None``; the rest is not read.
         lengths_b: (...) rows of each item of a padded b.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``triton`` or ``reference``.
 
     Returns:
         (..., N, M) scores within ±1; a list of (N_i, M_i) for lists. float64 for float64 input, else float32. NaN in
@@ -221,9 +252,11 @@ def cosine_matrix(
         raise bad_value("cosine_matrix", "lengths_b", "be None where b is", "lengths_b")
     both = (lengths, lengths if symmetric else lengths_b)
     sets = pair_up("cosine_matrix", views["a"], views["a"] if symmetric else views["b"], both)
-    scores = np.empty(sets.n_pairs(), dtype=sets.a.dtype)
+    scores = sets.room(sets.n_pairs(), sets.score)
     if chosen == "reference":
         _fill_by_reference(sets.a, sets.b, sets.spans, scores)
+    elif chosen == "triton":
+        kernels("cosine", "triton").cosine_matrix(sets.a, sets.b, sets.for_kernels(), symmetric, scores)
     else:
         core.cosine_matrix(sets.a, sets.b, sets.spans, symmetric, scores)
     return give_each(call, sets.of_each_pair(scores))
@@ -236,4 +269,6 @@ def _fill_by_reference(a: Array, b: Array, spans: Array, scores: Array) -> None:
 
 def give_each(call: Call, result: Array | list[Array]) -> Any:
     """An array, or each of a list, in the caller's kind."""
-    return [call.give(item) for item in result] if isinstance(result, list) else call.give(result)
+    if isinstance(result, list):
+        return [give_each(call, item) for item in result]
+    return result if is_tensor(result) else call.give(result)

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from .._walls.arrays import BYTES, SMALL_FLOATS, Array, ArrayLike, Call, take
+from .._walls.arrays import BYTES, SMALL_FLOATS, Array, ArrayLike, Call, is_tensor, take
 from .._walls.checks import one_of, real
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
-from .._walls.ext import core
+from .._walls.ext import core, kernels
 from .._walls.lazy import reference
 from .._walls.rowsets import RowSets, pair_up
 from .cosine import give_each
 
 METRICS = ("cosine", "l2", "hamming")
-declare("nearest", "cpu", "reference")
-declare("mutual_matches", "cpu", "reference")
-declare("patch_best_match", "cpu", "reference")
+declare("nearest", "cpu", "triton", "reference")
+declare("mutual_matches", "cpu", "triton", "reference")
+declare("patch_best_match", "cpu", "triton", "reference")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def nearest(
             smallest Euclidean distance wins) or ``hamming`` (rows of bytes, the fewest differing bits win).
         lengths: (...) rows of each item of a padded a; the rest is not read.
         lengths_b: (...) rows of each item of a padded b.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``triton`` or ``reference``.
 
     Returns:
         Index -1 and score NaN for a row that is NaN or infinite anywhere, for a zero row under ``cosine``, beyond
@@ -121,7 +121,7 @@ def mutual_matches(
         max_distance: Keeps distances of at most this; only under ``l2`` and ``hamming``.
         metric: ``cosine``, ``l2`` or ``hamming``, as in :func:`nearest`.
         lengths, lengths_b: As in :func:`nearest`.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``triton`` or ``reference``.
 
     Returns:
         One record; a list of them, in C order, for a batch. Rows that cannot be compared (see :func:`nearest`) never
@@ -156,6 +156,8 @@ def mutual_matches(
     index, score = _search(op, call, sets, metric, True, ratio, backend)
     if limit is not None:
         index[(score < limit) if metric == "cosine" else (score > limit)] = -1
+    if is_tensor(index):
+        return _matches_on_device(sets, index, score)
     if sets.lead == ():
         return _matches(call, index, score)
     counts = np.cumsum(sets.spans[:, 1] - sets.spans[:, 0])[:-1]
@@ -179,7 +181,7 @@ def patch_best_match(
             adjacent pairs of a clip: ``patch_best_match(tokens[:-1], tokens[1:])``.
         lengths: (...) rows of each item of a padded a; the rest is not read.
         lengths_b: (...) rows of each item of a padded b.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``triton`` or ``reference``.
 
     Returns:
         (..., N + M) cosines within ±1: first ``max_j cos(a_i, b_j)`` for each row of a, then ``max_i cos(a_i, b_j)``
@@ -206,10 +208,12 @@ def patch_best_match(
     call, sets = _enter(op, a, b, "cosine", (lengths, lengths_b))
     chosen = pick(op, backend, call.device)
     sizes = np.diff(sets.spans, axis=1)[:, ::2].sum(axis=1)
-    score = np.empty(int(sizes.sum()), dtype=sets.a.dtype)
+    score = sets.room(int(sizes.sum()), sets.score)
     if chosen == "reference":
         parts = [reference.patch_best_match(sets.a[i:j], sets.b[k:m]) for i, j, k, m in sets.spans]
         score[:] = np.concatenate(parts) if parts else score
+    elif chosen == "triton":
+        kernels("patch", "triton").patch_best_match(sets.a, sets.b, sets.for_kernels(), score)
     else:
         core.patch_best_match(sets.a, sets.b, sets.spans, score)
     return give_each(call, sets.of_both_rows(score))
@@ -227,14 +231,15 @@ def _search(
     """The chosen row of b and its score, for every row of a of every item."""
     chosen = pick(op, backend, call.device)
     n = sets.n_rows()
-    index = np.empty(n, dtype=np.int64)
-    score = np.empty(n, dtype=np.float32 if metric == "hamming" else sets.a.dtype)
+    index, score = sets.room(n, "int64"), sets.room(n, sets.score)
+    core_or_kernels = kernels("match", "triton") if chosen == "triton" else core
+    spans = sets.for_kernels() if chosen == "triton" else sets.spans
     if chosen == "reference":
         _search_by_reference(sets, metric, mutual, ratio, index, score)
     elif metric == "hamming":
-        core.match_binary(sets.a, sets.b, sets.spans, mutual, ratio or 0.0, index, score)
+        core_or_kernels.match_binary(sets.a, sets.b, spans, mutual, ratio or 0.0, index, score)
     else:
-        core.match(sets.a, sets.b, sets.spans, metric == "l2", mutual, ratio or 0.0, index, score)
+        core_or_kernels.match(sets.a, sets.b, spans, metric == "l2", mutual, ratio or 0.0, index, score)
     return index, score
 
 
@@ -257,3 +262,18 @@ def _search_by_reference(
 def _matches(call: Call, index: Array, score: Array) -> Matches:
     index_a = np.flatnonzero(index >= 0)
     return Matches(call.give(index_a), call.give(index[index_a]), call.give(score[index_a]))
+
+
+def _matches_on_device(sets: RowSets, index: Any, score: Any) -> Matches | list[Matches]:
+    """Matches of tensors: how many there are must be known to the host, so this waits for the device, once."""
+    rows = (index >= 0).nonzero().squeeze(1)
+    whole = Matches(rows, index[rows], score[rows])
+    if sets.lead == ():
+        return whole
+    sizes = sets.spans[:, 1] - sets.spans[:, 0]
+    starts = np.cumsum(sizes) - sizes
+    ends = np.searchsorted(rows.cpu().numpy(), np.append(starts, sizes.sum()))
+    return [
+        Matches(whole.index_a[i:j] - int(start), whole.index_b[i:j], whole.score[i:j])
+        for i, j, start in zip(ends[:-1], ends[1:], starts, strict=True)
+    ]

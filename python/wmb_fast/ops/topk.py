@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .._walls.arrays import SMALL_FLOATS, Array, ArrayLike, take
 from .._walls.checks import integer
 from .._walls.dispatch import declare, pick
-from .._walls.ext import core
+from .._walls.ext import core, kernels
 from .._walls.lazy import reference
 from .._walls.rowsets import RowSets, pair_up
 from .cosine import give_each
 
-declare("topk", "cpu", "reference")
+declare("topk", "cpu", "triton", "reference")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +49,7 @@ def topk(
         k: How many, at least 1.
         lengths: (...) queries of each item of a padded batch; the rest is not read.
         gallery_lengths: (...) rows of each item of a padded gallery.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``triton`` or ``reference``.
 
     Returns:
         Index -1 and score NaN for a query that is zero or has a NaN or an infinity, beyond the lengths, and for places
@@ -77,10 +75,11 @@ def topk(
     sizes, sizes_names = (lengths, gallery_lengths), ("lengths", "gallery_lengths")
     sets = pair_up("topk", views["queries"], views["gallery"], sizes, names, sizes_names)
     chosen = pick("topk", backend, call.device)
-    index = np.empty((sets.n_rows(), k), dtype=np.int64)
-    score = np.empty(index.shape, dtype=sets.a.dtype)
+    index, score = (sets.room((sets.n_rows(), k), dtype) for dtype in ("int64", sets.score))
     if chosen == "reference":
         _by_reference(sets, k, index, score)
+    elif chosen == "triton":
+        kernels("topk", "triton").topk(sets.a, sets.b, sets.for_kernels(), k, index.view(-1), score.view(-1))
     else:
         core.topk(sets.a, sets.b, sets.spans, k, index.reshape(-1), score.reshape(-1))
     return TopK(give_each(call, sets.of_each_row(index)), give_each(call, sets.of_each_row(score)))
