@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +14,7 @@ import triton
 import triton.language as tl
 
 _COLUMNS = tl.constexpr(9)
+HOST = (0, 0)  # what stands for the interpreter among compute capabilities
 
 
 @triton.jit
@@ -98,7 +101,9 @@ class Items:
         n, m = (int(x) for x in (spans[0, 1::2] - spans[0, ::2] if count else (0, 0)))
         counts = np.tile([n, m, n * m], (count, 1))
         before = np.cumsum(counts, axis=0) - counts
-        table = _on(np.column_stack([spans[:, 0], counts[:, 0], spans[:, 2], counts[:, 1], before, counts[:, :2]]), device)
+        table = _on(
+            np.column_stack([spans[:, 0], counts[:, 0], spans[:, 2], counts[:, 1], before, counts[:, :2]]), device
+        )
         for column, each, most in ((1, sizes[0], n), (3, sizes[1], m)):
             if each is not None:
                 table[:, column] = each.clamp(0, most)
@@ -129,3 +134,22 @@ def _on(table: np.ndarray[Any, Any], device: torch.device) -> torch.Tensor:
     """A table on a device; from pinned memory, so that the copy waits for nothing."""
     host = torch.from_numpy(np.ascontiguousarray(table, dtype=np.int64))
     return (host.pin_memory() if device.type == "cuda" else host).to(device, non_blocking=True)
+
+
+def on_its_device(launcher: Callable[..., None]) -> Callable[..., None]:
+    """Launches on the device of the first tensor: Triton's own choice is torch's current device."""
+
+    @functools.wraps(launcher)
+    def launch(first: torch.Tensor, *arguments: Any) -> None:
+        if first.device.type == "cuda":
+            with torch.cuda.device(first.device):
+                launcher(first, *arguments)
+        else:
+            launcher(first, *arguments)
+
+    return launch
+
+
+def capability(device: torch.device) -> tuple[int, int]:
+    """The compute capability of a device, HOST for host memory."""
+    return torch.cuda.get_device_capability(device) if device.type == "cuda" else HOST

@@ -11,7 +11,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .items import Items, Spans, span_of
+from .items import Items, Spans, on_its_device, span_of
 from .near import flags_of, range_of, settle_near
 from .rows import BITS, COSINE, L2, halved, prepare
 from .sweep import Best, Search, best_both, best_rows
@@ -98,6 +98,7 @@ def decide_kernel(
     tl.store(score_out + at, tl.where(kept, score, float("nan")), mask=here)
 
 
+@on_its_device
 def match(
     a: torch.Tensor,
     b: torch.Tensor,
@@ -122,6 +123,7 @@ def match(
     _match(a, b, spans, L2 if l2 else COSINE, mutual, ratio, index, score)
 
 
+@on_its_device
 def match_binary(
     a: torch.Tensor,
     b: torch.Tensor,
@@ -173,7 +175,14 @@ def _match(
 
 
 def _decide(
-    search: Search, rows: Best, cols: Best, near: torch.Tensor | None, mutual: bool, ratio: float, index: torch.Tensor, score: torch.Tensor
+    search: Search,
+    rows: Best,
+    cols: Best,
+    near: torch.Tensor | None,
+    mutual: bool,
+    ratio: float,
+    index: torch.Tensor,
+    score: torch.Tensor,
 ) -> None:
     x, y, items, at_once = search.a, search.b, search.items, 64
     decide_kernel[(items.count * triton.cdiv(items.most_n, at_once),)](

@@ -10,7 +10,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .items import Items, Spans, span_of
+from .items import Items, Spans, on_its_device, span_of
 from .rows import COSINE, prepare
 from .sweep import Best, Search, best_both
 
@@ -44,6 +44,7 @@ def _put(best: Best, items: Items, scores: torch.Tensor) -> None:
         )  # fmt: skip
 
 
+@on_its_device
 def patch_best_match(a: torch.Tensor, b: torch.Tensor, spans: Spans, score: torch.Tensor) -> None:
     """Fills `score` with the best cosines of every row of a's spans, then of b's, item after item.
 

@@ -14,6 +14,8 @@ import torch
 import triton
 import triton.language as tl
 
+from .items import HOST, capability
+
 COSINE, L2, BITS = 0, 1, 2
 _COSINE, _L2 = tl.constexpr(COSINE), tl.constexpr(L2)
 LANES = 16  # of the core's float64 sums
@@ -169,9 +171,7 @@ def prepare_kernel(
 
 
 @triton.jit
-def bits_kernel(
-    x_ptr, n, dim, usable_ptr, weight_ptr, columns_ptr, high_ptr, padded, R: tl.constexpr, K: tl.constexpr
-):
+def bits_kernel(x_ptr, n, dim, usable_ptr, weight_ptr, columns_ptr, high_ptr, padded, R: tl.constexpr, K: tl.constexpr):
     """Bytes as numbers 0 and 1, eight a byte; weight[i] = how many are 1."""
     row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
     here = row < n
@@ -216,9 +216,6 @@ class Rows:
         return self.data.dtype in (torch.float16, torch.bfloat16)
 
 
-ROWS_AT_ONCE = 32
-
-
 def prepare(x: torch.Tensor, metric: int, *, parts: bool) -> Rows:
     """Makes (n, D) rows ready. `parts`: also for the tensor cores, where there is a way (not float64, not under L2)."""
     n, dim = x.shape
@@ -234,8 +231,9 @@ def prepare(x: torch.Tensor, metric: int, *, parts: bool) -> Rows:
     made = tuple(new((n, padded), dtype=kind) for _ in range(0 if not parts else 1 if half or of_bits else 2))
     high, low = made[0] if made else weight, made[1] if len(made) > 1 else weight
     if n:
-        grid = (triton.cdiv(n, ROWS_AT_ONCE),)
-        how = {"R": ROWS_AT_ONCE, "K": DEPTH, "num_warps": 4, "enable_fp_fusion": False}
+        at_once = 128 if capability(x.device) == HOST else 32
+        grid = (triton.cdiv(n, at_once),)
+        how = {"R": at_once, "K": DEPTH, "num_warps": 4, "enable_fp_fusion": False}
         if of_bits:
             bits_kernel[grid](x, n, dim, usable, weight, columns, high, padded, **how)
         else:

@@ -18,15 +18,16 @@ import torch
 import triton
 import triton.language as tl
 
-from .items import Items, span_of
+from .items import HOST, Items, capability, span_of
 from .rows import BITS, COSINE, L2, Rows
-from .tiles import HOST, capability, chained, config_of, multiplied, products_of, tile_error, tile_of
+from .tiles import chained, config_of, multiplied, products_of, tile_error, tile_of
 
 GROUP = 32
 _GROUP = tl.constexpr(GROUP)
 _BITS = tl.constexpr(BITS)
 _NONE = tl.constexpr(float("-inf"))
 _LAST = tl.constexpr(2**31 - 1)
+ROWS_OF_A_SLAB = 1024
 MOST_WORKSPACE = 1 << 28  # elements of all groups' largest scores that are kept at once
 
 
@@ -143,7 +144,9 @@ def settle_kernel(
         for g0 in range(0, n_groups, C):
             g = g0 + tl.arange(0, C)
             largest = tl.load(
-                entry[:, None] + g.to(tl.int64)[None, :] * height, mask=here[:, None] & (g < n_groups)[None, :], other=_NONE
+                entry[:, None] + g.to(tl.int64)[None, :] * height,
+                mask=here[:, None] & (g < n_groups)[None, :],
+                other=_NONE,
             )
             first, at, rest = best_of(largest, tl.broadcast_to(g[None, :], (R, C)))
             second = tl.maximum(tl.minimum(best, first), tl.maximum(second, tl.max(rest, axis=1)))
@@ -155,7 +158,9 @@ def settle_kernel(
         for g0 in range(0, n_groups, C):
             g = g0 + tl.arange(0, C)
             largest = tl.load(
-                entry[:, None] + g.to(tl.int64)[None, :] * height, mask=here[:, None] & (g < n_groups)[None, :], other=_NONE
+                entry[:, None] + g.to(tl.int64)[None, :] * height,
+                mask=here[:, None] & (g < n_groups)[None, :],
+                other=_NONE,
             )
             near = (largest >= bar[:, None]) & (largest > _NONE)
             pick = tl.min(tl.where(near, g[None, :], _LAST), axis=1)
@@ -269,7 +274,7 @@ def slabs(items: Items, an_item: int) -> Iterator[Slab]:
             yield Slab(first, min(at_once, items.count - first), 0, items.most_n)
         return
     a_row = triton.cdiv(items.most_m, GROUP)
-    height = max(MOST_WORKSPACE // a_row // 1024, 1) * 1024
+    height = max(MOST_WORKSPACE // a_row // ROWS_OF_A_SLAB, 1) * ROWS_OF_A_SLAB
     for item in range(items.count):
         for first in range(0, items.most_n, height):
             yield Slab(item, 1, first, min(height, items.most_n - first))

@@ -13,6 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
+from .items import HOST
 from .rows import BITS, DEPTH, L2, Rows
 
 CHAIN = 128  # kChain of csrc/cpu/isa/isa.h
@@ -32,7 +33,9 @@ def tile_of(tile, tiles_down, tiles_across):
 
 
 @triton.jit
-def chained(a_ptr, a_stride, b_ptr, b_stride, depth, scale, METRIC: tl.constexpr, acc: tl.constexpr, SHAPE: tl.constexpr):
+def chained(
+    a_ptr, a_stride, b_ptr, b_stride, depth, scale, METRIC: tl.constexpr, acc: tl.constexpr, SHAPE: tl.constexpr
+):
     """Scores of the rows that pointers (R, 1) and (C,) or (R, C) point to: cosines, or minus squared distances."""
     total = tl.zeros(SHAPE, acc)
     for k0 in range(0, depth, _CHAIN):
@@ -103,7 +106,6 @@ class Config:
     stages: int
 
 
-HOST = (0, 0)  # what stands for the interpreter among compute capabilities
 # By compute capability; the nearest below counts. Chosen by shared memory and registers, not
 # by time: nothing was measured on a GPU yet.
 _CHAINS = {HOST: Config(64, 64, 1, 4, 1), (8, 0): Config(64, 128, 1, 8, 1)}
@@ -113,11 +115,6 @@ _PRODUCTS = {
     (8, 0): Config(128, 128, DEPTH, 8, 2),
     (9, 0): Config(128, 128, DEPTH, 8, 3),
 }
-
-
-def capability(device: torch.device) -> tuple[int, int]:
-    """The compute capability of a device, HOST for host memory."""
-    return torch.cuda.get_device_capability(device) if device.type == "cuda" else HOST
 
 
 def config_of(rows: Rows, here: tuple[int, int], *, chains: bool) -> Config:

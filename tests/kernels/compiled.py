@@ -62,8 +62,14 @@ def main(capability: int) -> None:
         kernel = launch(self, *args, grid=grid, warmup=True, **kwargs)
         if kernel.hash not in seen:
             seen[kernel.hash] = True
-            line = {"kernel": kernel.metadata.name, "shared": kernel.metadata.shared, "fusion": kernel.metadata.enable_fp_fusion}
-            if os.environ.get("DUMP"): open(f'{os.environ["DUMP"]}/{kernel.metadata.name}_{len(seen)}.cubin','wb').write(kernel.asm["cubin"]); open(f'{os.environ["DUMP"]}/{kernel.metadata.name}_{len(seen)}.ptx','w').write(kernel.asm["ptx"])
+            line = {
+                "kernel": kernel.metadata.name,
+                "shared": kernel.metadata.shared,
+                "fusion": kernel.metadata.enable_fp_fusion,
+            }
+            if os.environ.get("DUMP"):
+                open(f"{os.environ['DUMP']}/{kernel.metadata.name}_{len(seen)}.cubin", "wb").write(kernel.asm["cubin"])
+                open(f"{os.environ['DUMP']}/{kernel.metadata.name}_{len(seen)}.ptx", "w").write(kernel.asm["ptx"])
             print(json.dumps(line | resources(kernel.asm["cubin"])), flush=True)
         return kernel
 

@@ -41,6 +41,7 @@ void queue(int device, Address stream, Run run) {
   if (error != 0) throw std::runtime_error(error_text(error));
 }
 
+void bind_align(nb::module_& m);
 void bind_flow(nb::module_& m);
 void bind_image(nb::module_& m);
 

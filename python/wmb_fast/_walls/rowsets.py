@@ -59,7 +59,11 @@ class RowSets:
 
     def for_kernels(self) -> Any:
         """The items, as Triton's launchers take them."""
-        return kernels("items", "triton").Items.padded(self.spans, self.a.device, self.sizes) if self.padded else self.spans
+        return (
+            kernels("items", "triton").Items.padded(self.spans, self.a.device, self.sizes)
+            if self.padded
+            else self.spans
+        )
 
     def n_rows(self) -> int:
         """The rows of a, summed over the items."""

@@ -351,7 +351,6 @@ OFFICIAL = (
             "rgb",
             "(x - 127.5) / 127.5",
             "the similarity that takes five points to the ArcFace template",
-            4,
         ),
     ),
     Model(

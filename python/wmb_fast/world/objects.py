@@ -160,7 +160,8 @@ def _carried(points: Floats, before: Box, after: Box) -> Floats:
         return points
     stretch = np.array(after.size) / np.array(before.size)
     own = (points - before.center) @ _axes(before)
-    return (own * stretch) @ _axes(after).T + np.array(after.center)
+    there: Floats = (own * stretch) @ _axes(after).T + np.array(after.center)
+    return there
 
 
 def _axes(box: Box) -> Floats:
@@ -212,7 +213,8 @@ def _embedding(box: Box, names: Sequence[str]) -> list[float]:
     kind = np.zeros(len(names))
     kind[names.index(box.name)] = 1.0
     surface = _surface(box.material)
-    return np.concatenate([math.sqrt(KIND_SHARE) * kind, math.sqrt(1 - KIND_SHARE) * surface]).round(DIGITS).tolist()
+    whole = np.concatenate([math.sqrt(KIND_SHARE) * kind, math.sqrt(1 - KIND_SHARE) * surface])
+    return [float(x) for x in whole.round(DIGITS)]
 
 
 def _surface(material: Material) -> Floats:
