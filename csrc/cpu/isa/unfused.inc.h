@@ -298,15 +298,35 @@ void between(std::int64_t n, const T* x, T least, T low, T high, T* kept, Ranks&
 }
 
 template <typename T>
+std::int64_t plain_scores(const PlainPairs<T>& pairs_, const SimilarityRule& rule_, double* scores) {
+  const PlainPairs<T> pairs = pairs_;
+  const SimilarityRule rule = rule_;
+  const Real one(1.0), none(0.0), half(rule.vector / 2), weight(rule.vector + rule.category);
+  const Real floor(static_cast<T>(rule.floor)), near(static_cast<T>(rule.near));
+  const Real unknown(category_part(pairs.mine, kAbsent, rule));
+  const Real other = pairs.mine == kAbsent ? unknown : none;
+  const Real same(category_part(pairs.mine, pairs.mine, rule));
+  Counter n_near;
+  for (std::int64_t j = 0; j < pairs.n; j += kLanes) {
+    const std::int64_t left = pairs.n - j;
+    const Real cosine = load(pairs.cosines + j, left);
+    Real part = choose(equal(pairs.categories + j, left, pairs.mine), same, other);
+    part = choose(equal(pairs.categories + j, left, kAbsent), unknown, part);
+    const Real score = ((cosine + one) * half + part) / weight;
+    store(scores + j, choose(cosine < floor, none, choose(score < one, score, one)), left);
+    n_near.add((magnitude(cosine - floor) < near) & (counting(j) < Real(static_cast<double>(pairs.n))));
+  }
+  return n_near.total();
+}
+
+template <typename T>
 constexpr Reproject<T> reproject_table() {
   return {land<T>, agree<T, Nearest>, agree<T, Bilinear>, distance<T>, round_trip<T>, sampled<T>};
 }
 
 constexpr Unfused table() {
-  return {reproject_table<float>(),
-          reproject_table<double>(),
-          {below<float>, between<float>},
-          {below<double>, between<double>}};
+  return {reproject_table<float>(),         reproject_table<double>(), {below<float>, between<float>},
+          {below<double>, between<double>}, plain_scores<float>,       plain_scores<double>};
 }
 
 }  // namespace

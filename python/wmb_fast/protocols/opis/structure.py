@@ -162,22 +162,39 @@ def static_scores(
     fixed = np.where(np.isnan(fixed).all(axis=1, keepdims=True), [-np.inf, -np.inf, np.inf, np.inf], fixed)
     reference, current, residual, lengths = _padded(matches)
     boxes = np.ascontiguousarray(np.broadcast_to(fixed, (*shape, 4)))
-    found = box_medians(reference, current, residual, boxes, np.where(asked[..., None], seen, np.nan), lengths=lengths)
+    observed = seen.copy()
+    observed[~asked] = np.nan
+    found = box_medians(reference, current, residual, boxes, observed, lengths=lengths)
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = found.median / np.hypot(seen[..., 2] - seen[..., 0], seen[..., 3] - seen[..., 1])
         enough, measured = found.n >= FEWEST_CORRESPONDENCES, np.isfinite(rho)
         score = np.where(enough & measured, np.exp(-rho / tolerance), np.nan)
     reasons = np.array(["", TOO_FEW, NO_UNIT, SCORED])
-    return score, reasons[np.where(asked, np.where(enough, 2 + measured, 1), 0)]
+    return score, reasons.take(np.where(asked, np.where(enough, 2 + measured, 1), 0))
 
 
 def _padded(matches: Sequence[Correspondences | None]) -> tuple[Floats, Floats, Floats, Indices]:
     """Pixels (T, N, 2) twice, residuals (T, N) and how many count (T,); residuals of no unit are infinite."""
+    there = [found for found in matches if found is not None]
+    for found in there:
+        if not len(found.reference) == len(found.current) == len(found.residual):
+            got = f"{len(found.reference)}, {len(found.current)} and {len(found.residual)}"
+            raise bad_value("static_scores", "matches", "have as many reference and current pixels as residuals", got)
     lengths = np.array([0 if found is None else len(found.residual) for found in matches], dtype=np.int64)
-    shape = (len(matches), int(lengths.max(initial=0)))
-    reference, current, residual = np.zeros((*shape, 2)), np.zeros((*shape, 2)), np.zeros(shape)
-    for t, found in enumerate(matches):
-        if found is not None and lengths[t]:
-            reference[t, : lengths[t]], current[t, : lengths[t]] = found.reference, found.current
-            residual[t, : lengths[t]] = found.residual if found.in_pixels else np.inf
-    return reference, current, residual, lengths
+    counted = np.arange(lengths.max(initial=0)) < lengths[:, None]
+
+    def stacked(parts: list[Floats], *tail: int) -> Floats:
+        rows = np.concatenate([np.empty((0, *tail)), *parts])
+        if counted.all():
+            return rows.reshape(*counted.shape, *tail)
+        padded = np.zeros((*counted.shape, *tail))
+        padded[counted] = rows
+        return padded
+
+    residuals = [found.residual if found.in_pixels else np.full(len(found.residual), np.inf) for found in there]
+    return (
+        stacked([found.reference for found in there], 2),
+        stacked([found.current for found in there], 2),
+        stacked(residuals),
+        lengths,
+    )

@@ -176,7 +176,7 @@ class Sighting:
         """(T, R): whether the state is one of these."""
         is_one = np.zeros(len(State), dtype=bool)
         is_one[list(states)] = True
-        return is_one[self.state]
+        return is_one.take(self.state)
 
     def reason(self, frame: int, instance: int) -> str:
         """Why this object has its state in this frame."""
@@ -306,7 +306,9 @@ def _spread(state: Codes, why: Codes, trust: Floats, at: tuple[Indices, Indices]
     """What is known of M pairs, over all T x R."""
     states, whys = _decided(shape, {})
     known, everywhere = np.zeros(shape, dtype=bool), np.zeros(shape)
-    states[at], whys[at], known[at], everywhere[at] = state, why, True, trust
+    flat = at[0] * shape[1] + at[1]
+    for table, told in ((states, state), (whys, why), (known, True), (everywhere, trust)):
+        table.reshape(-1)[flat] = told
     return _sighting(states, whys, everywhere, known)
 
 
@@ -329,14 +331,15 @@ def direct_areas(boxes: npt.ArrayLike, frame_sizes: npt.ArrayLike) -> Floats:
         (15.0, 2915.0)
     """
     box, size = np.asarray(boxes, dtype=np.float64), np.asarray(frame_sizes, dtype=np.float64)
+    x0, y0, x1, y1 = np.ascontiguousarray(np.moveaxis(box, -1, 0))  # NumPy is slow along an axis of four
     with np.errstate(invalid="ignore"):
         known = (size[..., 0] > 0) & (size[..., 1] > 0)
         sides = []
-        for axis in (0, 1):  # one at a time: NumPy is slow along an axis of two
-            low, high, limit = box[..., axis], box[..., axis + 2], size[..., axis]
+        for low, high, limit in ((x0, x1, size[..., 0]), (y0, y1, size[..., 1])):
             low, high = np.where(known, np.maximum(low, 0.0), low), np.where(known, np.minimum(high, limit), high)
             sides.append(np.maximum(high - low, 0.0))
-    return np.where(np.isfinite(box).all(axis=-1), sides[0] * sides[1], np.nan)
+    finite = np.isfinite(x0) & np.isfinite(y0) & np.isfinite(x1) & np.isfinite(y1)
+    return np.where(finite, sides[0] * sides[1], np.nan)
 
 
 def classify(
@@ -370,8 +373,8 @@ def classify(
     with np.errstate(invalid="ignore"):
         shown, small, broken = direct & (area >= MIN_AREA_PX), direct & (area < MIN_AREA_PX), direct & np.isnan(area)
     by_projection = usable & ~direct
-    state = np.where(by_projection, projected.state, State.EVALUATOR_FAILURE).astype(np.uint8)
-    why = np.where(by_projection, projected.why, _AT[Why.NO_EVIDENCE]).astype(np.uint8)
+    state = np.where(by_projection, projected.state, np.uint8(State.EVALUATOR_FAILURE))
+    why = np.where(by_projection, projected.why, np.uint8(_AT[Why.NO_EVIDENCE]))
     confidence = np.where(by_projection, projected.confidence, 0.0)
     for where, what, reason, trust in (
         (shown, State.EXPECTED_VISIBLE, Why.OBSERVED, 1.0),

@@ -125,8 +125,10 @@ class Rollout:
 
     def entity(self, metric: str) -> Revisits:
         """One of the four metrics of targets."""
-        if metric == "human_identity" and self.finds_faces:
-            return self._identity_of_found()
+        if metric == "human_identity":
+            self.channel("faces")  # without faces no tracker helps
+            if self.finds_faces:
+                return self._identity_of_found()
         kind = HUMAN_KIND if metric.startswith("human") else OBJECT_KIND
         tracks = self.channel("tracks", "frames", "kinds", "found")
         chosen = np.flatnonzero(np.asarray(tracks["kinds"]) == kind)
