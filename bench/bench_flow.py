@@ -69,3 +69,18 @@ def _close(wanted: Any, most: float) -> Callable[[Any], str]:
         return "" if off <= most else f"off by {off:.2g}"
 
     return check
+
+
+def device_cases(full: bool, device: Any) -> Iterator[Case]:
+    """The same fields on a GPU."""
+    from . import _device, _rivals_torch
+
+    n, height, width = (64, 480, 848) if full else (4, 48, 80)
+    sets = _device.sets_of(lambda rng: [rng.standard_normal((n, height, width, 2), dtype=np.float32)], device)
+    right = _device.close(_channels(sets[0][0].cpu().numpy()), 1e-5)
+    ours, theirs = _device.Turn(sets), _device.Turn(sets)
+    sides = [
+        Contender("wmb_fast", lambda: _channels(*ours()), right),
+        *_rivals.contender("torch", lambda _: _rivals_torch.flow_channels(*theirs()), right),
+    ]
+    yield Case("flow_channels", f"{n} fields {height}x{width} float32", sides, 8.0 * n * height * width, "GB/s")

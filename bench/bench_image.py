@@ -14,6 +14,7 @@ from . import _rivals
 from ._harness import Case, Contender
 
 C1, C2 = 2.55**2, 7.65**2
+DEVICE_VARIANTS = ("uniform7", "gaussian11", "gaussian11_valid")
 FLOPS = {"uniform7": 75.0, "gaussian11": 200.0}  # a sample: both passes over four maps, and the similarity
 KEPT = 2  # pairs that the slow rivals do, of all
 
@@ -92,3 +93,39 @@ def _close(truth: Any, allowed: float) -> Callable[[Any], str]:
         return "" if error <= allowed else f"off by {error:.2g}"
 
     return check
+
+
+def device_cases(full: bool, device: Any) -> Iterator[Case]:
+    """The same pairs on a GPU, as bytes; the libraries' similarities get them as floats, beforehand."""
+    from . import _device, _rivals_torch
+
+    n, height, width = (64, 480, 848) if full else (2, 48, 80)
+    noisy = _device.sets_of(lambda rng: [(rng.random((n, height, width, 3)) * 255).astype(np.uint8)] * 2, device)
+    sets = [(a, a // 2 + b.flip(2) // 3) for a, b in noisy]
+    floats = [tuple(x.permute(0, 3, 1, 2).float().contiguous() for x in pair) for pair in sets]
+    a, b = (x.cpu().numpy() for x in sets[0])
+    size, work = f"{n} pairs {height}x{width}x3 uint8", 2.0 * a.nbytes
+    turn, other = _device.Turn(sets), _device.Turn(sets)
+    right = _device.close([wmb.psnr(a, b, data_range=255)], 1e-5)
+    sides = [
+        Contender("wmb_fast", lambda: [wmb.psnr(*turn(), data_range=255)], right),
+        *_rivals.contender("torch", lambda _: [_rivals_torch.psnr(*other())], right),
+    ]
+    yield Case("psnr", size, sides, work, "GB/s")
+    for variant in DEVICE_VARIANTS:
+        yield _ssim_on_device(variant, size, sets, floats, work)
+
+
+def _ssim_on_device(variant: str, size: str, sets: Any, floats: Any, work: float) -> Case:
+    from . import _device, _rivals_torch
+
+    a, b = (x.cpu().numpy() for x in sets[0])
+    right = _device.close([wmb.ssim(a, b, data_range=255, variant=variant)], 1e-5)
+    loose = _device.close([wmb.ssim(a, b, data_range=255, variant=variant)], 1e-3)  # theirs is in float32
+    turn, other, third = _device.Turn(sets), _device.Turn(floats), _device.Turn(floats)
+    sides = [Contender("wmb_fast", lambda: [wmb.ssim(*turn(), data_range=255, variant=variant)], right)]
+    if variant == "gaussian11":
+        sides += _rivals.contender("torchmetrics", lambda lib: [_rivals_torch.ssim(lib, *other())], loose)
+    if variant == "gaussian11_valid":
+        sides += _rivals.contender("pytorch_msssim", lambda lib: [_rivals_torch.msssim_ssim(lib, *third())], loose)
+    return Case(f"ssim {variant}", size, sides, work, "GB/s")

@@ -106,3 +106,61 @@ def _within(truth: Any) -> Callable[[Any], str]:
         return f"{len(extra)} pairs are not mutual" if len(extra) > len(want) / 1000 or not len(got) else ""
 
     return check
+
+
+def device_cases(full: bool, device: Any) -> Iterator[Case]:
+    """Many sets of descriptors on a GPU, in each precision, and the patches of a clip's adjacent frames."""
+    from . import _device, _rivals_torch
+
+    batch, n, dim = (16, 8192, 256) if full else (2, 65, 32)
+    sets = _device.sets_of(
+        lambda rng: [_rivals.unit(rng.standard_normal((batch, n, dim), dtype=np.float32)) for _ in range(2)], device
+    )
+    for precision in ("float32", "bfloat16"):
+        typed = [tuple(x.to(_device.DTYPES[precision]) for x in pair) for pair in sets]
+        right = _same_partners(_rivals_torch.mutual(*(x.double().cpu() for x in typed[0])))
+        turns = [_device.Turn(typed) for _ in range(3)]
+        sides = [
+            Contender("wmb_fast", lambda turn=turns[0]: wmb.mutual_matches(*turn()), right),
+            *_rivals.contender(
+                "torch", lambda _, turn=turns[1]: _rivals_torch.mutual(*turn()), right, what="mm + argmax"
+            ),
+        ]
+        if precision == "float32":
+            sides += _rivals.contender(
+                "kornia", lambda lib, turn=turns[2]: _rivals_torch.kornia_mutual(lib, *turn()), right
+            )
+        name = f"{batch} x {n}x{n}x{dim} {precision}"
+        yield Case("mutual_matches", name, sides, 2.0 * batch * n * n * dim, "GFLOP/s", precision=precision)
+    frames, patches, dim = (64, 1369, 768) if full else (3, 65, 32)
+    tokens = _device.sets_of(lambda rng: rng.standard_normal((2, frames, patches, dim), dtype=np.float32), device)
+    close = _device.close([wmb.patch_best_match(*(x.cpu().numpy() for x in tokens[0]))], 2e-6)
+    ours, theirs = _device.Turn(tokens), _device.Turn(tokens)
+    sides = [
+        Contender("wmb_fast", lambda: [wmb.patch_best_match(*ours())], close),
+        *_rivals.contender("torch", lambda _: [_rivals_torch.patches(*theirs())], close, what="bmm"),
+    ]
+    yield Case(
+        "patch_best_match",
+        f"{frames} pairs of {patches}x{dim} float32",
+        sides,
+        2.0 * frames * patches**2 * dim,
+        "GFLOP/s",
+    )
+
+
+def _same_partners(wanted: Any) -> Callable[[Any], str]:
+    """The partners of float64's products, but for near-ties: at most one row in a thousand may differ."""
+
+    def check(got: Any) -> str:
+        if isinstance(got, list):  # records of matches, one an item
+            full = -np.ones(tuple(wanted.shape), dtype=np.int64)
+            for row, found in zip(full, got, strict=True):
+                row[found.index_a.cpu().numpy()] = found.index_b.cpu().numpy()
+            got = full
+        else:
+            got = got.cpu().numpy()
+        differing = int((got != wanted.numpy()).sum())
+        return f"{differing} of {got.size} rows differ" if differing > got.size / 1000 else ""
+
+    return check

@@ -235,3 +235,56 @@ def numpy_clip(data: Pairs, poses: np.ndarray) -> np.ndarray:
             errors.append(np.linalg.norm(shown - p, axis=-1)[together])
     pooled = np.concatenate(errors)
     return np.array([np.median(pooled) / scale, pooled.mean() / scale, pooled.size / inside_all])
+
+
+def device_cases(full: bool, device: Any) -> Iterator[Case]:
+    """Pairs of maps on a GPU, and a clip of 64 frames against the host."""
+    from . import _device, _rivals_torch
+
+    n, height, width = (64, 480, 640) if full else (3, 48, 64)
+    data = pairs(n, height, width)
+    arrays = data.source, data.destination, data.camera, data.transform
+    sets = _device.sets_of(lambda rng: [arrays[0] * np.float32(rng.uniform(0.99, 1.01)), *arrays[1:]], device)
+    host = [x.cpu().numpy() for x in sets[0]]
+
+    def ours(*given: Any) -> Any:
+        found = wmb.depth_agreement(*given, occlusion=OCCLUSION)
+        return found.median_relative_error, found.covisible_fraction
+
+    turn, other = _device.Turn(sets), _device.Turn(sets)
+    wanted = ours(*host)
+    sides = [
+        Contender("wmb_fast", lambda: ours(*turn()), _device.close(wanted, 1e-4)),
+        *contender(
+            "torch",
+            lambda _: _rivals_torch.agreement(*other(), *OCCLUSION),
+            _device.close(wanted, 5e-3),
+            what="gather + nanmedian",
+        ),
+    ]
+    yield Case("depth_agreement", f"{data.name} nearest", sides, 8.0 * data.source.size, "GB/s")
+    yield _clip_on_device(64 if full else 4, height, width, device)
+
+
+def _clip_on_device(k: int, height: int, width: int, device: Any) -> Case:
+    import torch
+
+    from . import _device
+
+    depth, poses = pairs(k, height, width).source, turning(k).astype(np.float32)
+    camera = pairs(1, height, width).camera
+    sets = _device.sets_of(lambda rng: [depth * np.float32(rng.uniform(0.99, 1.01)), poses, camera], device)
+    host = [x.cpu().numpy() for x in sets[0]]
+
+    def ours(*given: Any) -> Any:
+        found = wmb.reprojection_error(*given)
+        return found.median, found.mean, found.covisible_fraction
+
+    turn = _device.Turn(sets)
+    right = _device.close(ours(*host), 1e-4)
+    sides = [
+        Contender("wmb_fast", lambda: ours(*turn()), right),
+        Contender("wmb_fast on the host", lambda: [torch.as_tensor(np.asarray(x)) for x in ours(*host)], right),
+    ]
+    name = f"{k} frames {height}x{width} float32, {k * (k - 1)} ordered pairs, grid 16"
+    return Case("reprojection_error", name, sides, k * (k - 1), "calls/s")

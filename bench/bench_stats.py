@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -72,3 +73,30 @@ def _spearman(n: int) -> Case:
         *contender("scipy", lambda scipy: tuple(scipy.stats.spearmanr(a, b)), verify, what="spearmanr"),
     ]
     return Case("spearman", f"{n} with ties", sides, 1.0, "calls/s")
+
+
+def device_cases(full: bool, device: Any) -> Iterator[Case]:
+    """Resampled means on a GPU."""
+    from . import _device, _rivals_torch
+
+    n, n_cases, n_models = (2000, 500, 64) if full else (200, 50, 2)
+    sets = _device.sets_of(lambda rng: [rng.random((n_models, n_cases))], device)
+    wanted = wmb.bootstrap_ci(sets[0][0].cpu().numpy(), n=n)
+    turn, other = _device.Turn(sets), _device.Turn(sets)
+
+    def ours() -> Any:
+        found = wmb.bootstrap_ci(*turn(), n=n)
+        return found.low, found.high
+
+    sides = [
+        Contender("wmb_fast", ours, _device.close([wanted.low, wanted.high], 1e-9)),
+        *contender(
+            "torch",
+            lambda _: _rivals_torch.bootstrap(*other(), n),
+            _device.close([wanted.low, wanted.high], 0.1),  # of other draws
+            what="gather + quantile",
+        ),
+    ]
+    yield Case(
+        "bootstrap_ci", f"{n} resamples x {n_cases} cases, {n_models} models", sides, float(n * n_cases), "calls/s"
+    )

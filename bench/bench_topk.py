@@ -56,3 +56,26 @@ def _scores_are(truth: Any) -> Callable[[Any], str]:
         return "" if error <= 2e-6 else f"off by {error:.2g}"
 
     return check
+
+
+def device_cases(full: bool, device: Any) -> Iterator[Case]:
+    """The same on a GPU."""
+    import torch
+
+    from . import _device
+
+    n, m, dim, k = (1024, 200_000, 512, 10) if full else (17, 130, 32, 4)
+    sets = _device.sets_of(
+        lambda rng: [_rivals.unit(rng.standard_normal((rows, dim), dtype=np.float32)) for rows in (n, m)], device
+    )
+    right = _device.close([wmb.topk(*(x.cpu().numpy() for x in sets[0]), k).score], 2e-6)
+    turn, other = _device.Turn(sets), _device.Turn(sets)
+
+    def theirs(queries: Any, gallery: Any) -> Any:
+        return [torch.topk(queries @ gallery.T, k, dim=1).values]
+
+    sides = [
+        Contender("wmb_fast", lambda: [wmb.topk(*turn(), k).score], right),
+        *_rivals.contender("torch", lambda _: theirs(*other()), right, what="mm + topk"),
+    ]
+    yield Case("topk", f"{n}x{m}x{dim} float32, k = {k}", sides, 2.0 * n * m * dim, "GFLOP/s")

@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -162,3 +163,13 @@ def test_every_argument_is_documented_and_every_function_has_an_example() -> Non
 def test_the_public_list_is_what_there_is() -> None:
     assert wmb.__all__ == sorted(wmb.__all__)
     assert all(hasattr(wmb, name) for name in wmb.__all__)
+
+
+def test_the_page_on_gpus_names_the_ops_that_have_kernels() -> None:
+    from wmb_fast._walls.dispatch import _declared
+
+    page = (Path(__file__).resolve().parent.parent / "docs" / "gpu.md").read_text()
+    table = page.partition("<!-- ops:begin -->\n")[2].partition("<!-- ops:end -->")[0]
+    wanted = {op: next((b for b in backends if b in ("cuda", "triton")), None) for op, backends in _declared.items()}
+    rows = [f"| `{op}` | {backend} |" for op, backend in sorted(wanted.items()) if backend]
+    assert table.splitlines() == rows

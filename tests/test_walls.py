@@ -211,13 +211,9 @@ def test_dispatch_never_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(wmb.ArgumentError, match="an_op: backend must be one of auto, cpu, cuda, triton, reference"):
             dispatch.pick("an_op", "gpu", "cpu")
         for device in ("cpu", "cuda:0"):
-            with pytest.raises(
-                wmb.BackendError, match="an_op: this version has no cuda backend, it has cpu, ref"
-            ):
+            with pytest.raises(wmb.BackendError, match="an_op: this version has no cuda backend, it has cpu, ref"):
                 dispatch.pick("an_op", "cuda", device)
-        with pytest.raises(
-            wmb.ArgumentError, match="an_op: backend must run on the arguments' device cuda:0"
-        ):
+        with pytest.raises(wmb.ArgumentError, match="an_op: backend must run on the arguments' device cuda:0"):
             dispatch.pick("an_op", "cpu", "cuda:0")
         with pytest.raises(wmb.BackendError, match="an_op: no backend of this version runs on device cuda:0"):
             dispatch.pick("an_op", "auto", "cuda:0")
@@ -232,9 +228,7 @@ def test_dispatch_never_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
         assert dispatch.pick("another", "auto", "cpu") == "cpu"
         assert dispatch.pick("another", "auto", "cuda:0") == "cuda"
         assert dispatch.pick("another", "triton", "cuda:0") == "triton"
-        with pytest.raises(
-            wmb.ArgumentError, match="another: backend must run on the arguments' device cpu"
-        ):
+        with pytest.raises(wmb.ArgumentError, match="another: backend must run on the arguments' device cpu"):
             dispatch.pick("another", "cuda", "cpu")
     finally:
         del dispatch._declared["an_op"]

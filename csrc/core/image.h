@@ -8,6 +8,7 @@
 // Source: Wang et al., IEEE Transactions on Image Processing 13 (2004), equations 13 to 16.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/hd.h"
@@ -52,6 +53,12 @@ WMB_HD inline SsimFraction<Real> ssim_of(const Real (&sums)[4], const SsimRule& 
   return {(means + means + c1) * (covariance + covariance + c2), (mean_squares + c1) * (variances + c2)};
 }
 
+// x + y, with one division.
+template <typename Real>
+WMB_HD inline Real sum_of(const SsimFraction<Real>& x, const SsimFraction<Real>& y) {
+  return (x.top * y.bottom + y.top * x.bottom) / (x.bottom * y.bottom);
+}
+
 // The pixel of n >= 1 that a border mirrored about the outermost pixel shows at i: 2 1 [0 1 2 3] 2 1.
 WMB_HD inline std::int64_t mirrored(std::int64_t i, std::int64_t n) {
   if (n == 1) return 0;
@@ -67,6 +74,45 @@ WMB_HD inline std::uint8_t grey(std::uint8_t red, std::uint8_t green, std::uint8
 }
 WMB_HD inline double grey(double red, double green, double blue) {
   return 0.299 * red + 0.587 * green + 0.114 * blue;
+}
+
+// A batch of images (n_items, height, width, channels), or (n_items, channels, height, width) where planar.
+struct ImageShape {
+  std::size_t n_items, height, width, channels;
+  bool planar;
+};
+
+enum class SsimVariant {
+  uniform7,          // 7 x 7 equal weights, the covariance of a sample, windows inside the image alone
+  gaussian11,        // 11 x 11 Gaussian weights, the border mirrored
+  gaussian11_valid,  // the same, windows inside the image alone
+  gaussian11_gray,   // as gaussian11, of the images' grey
+};
+
+// How images of a shape are worked on.
+struct SsimPlan {
+  SsimRule rule;
+  bool uniform, grey;
+  std::size_t planes, step;   // of an item: images that lie one after another, samples a pixel of each
+  std::size_t margin;         // rows and columns at the border without a window
+  std::size_t rows, columns;  // of windows
+  double n_windows;           // of an item
+};
+
+inline SsimPlan ssim_plan(const ImageShape& shape, SsimVariant variant, double data_range) {
+  SsimPlan plan{};
+  constexpr double kSeven = 2 * kUniformRadius + 1, kPixels = kSeven * kSeven;
+  plan.uniform = variant == SsimVariant::uniform7;
+  plan.grey = variant == SsimVariant::gaussian11_gray && shape.channels == 3;
+  plan.rule = plan.uniform ? ssim_rule(kPixels, kPixels - 1, data_range) : ssim_rule(1, 1, data_range);
+  plan.planes = shape.planar && !plan.grey ? shape.channels : 1;
+  plan.step = shape.planar || plan.grey ? 1 : shape.channels;
+  if (plan.uniform) plan.margin = kUniformRadius;
+  if (variant == SsimVariant::gaussian11_valid) plan.margin = kGaussianRadius;
+  plan.rows = shape.height - 2 * plan.margin;
+  plan.columns = shape.width - 2 * plan.margin;
+  plan.n_windows = static_cast<double>(plan.rows * plan.columns * plan.planes * plan.step);
+  return plan;
 }
 
 }  // namespace wmb

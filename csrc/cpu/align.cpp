@@ -119,7 +119,7 @@ void transform(const T* from, std::size_t stride, const Residual& r, const Mat3<
   std::size_t step = stride == kPoint ? 1 : 4, at = stride == kPoint ? 0 : 3;
   Vec3<double> x{static_cast<double>(from[at]), static_cast<double>(from[at + step]),
                  static_cast<double>(from[at + 2 * step])};
-  Vec3<double> y = r.m * (x - r.from) + r.shift + r.to;
+  Vec3<double> y = aligned_point(r, x);
   if (stride == kPose) {
     Mat3<double> pose;
     for (int i = 0; i < 9; ++i) pose.m[i] = static_cast<double>(from[4 * (i / 3) + i % 3]);
@@ -130,15 +130,6 @@ void transform(const T* from, std::size_t stride, const Residual& r, const Mat3<
   to[at] = y.x;
   to[at + step] = y.y;
   to[at + 2 * step] = y.z;
-}
-
-// What turns the estimate's orientations: NaN where the fit leaves it open.
-Mat3<double> orientation_of(const Problem& p, Align align) {
-  const double nan = std::nan("");
-  if (align == Align::scale || align == Align::none) return identity3();
-  bool open =
-      align != Align::origin && p.fit.reason != Reason::ok && p.fit.reason != Reason::coarse_coordinates;
-  return open ? nan * identity3() : p.fit.rotation;
 }
 
 }  // namespace
@@ -169,7 +160,7 @@ Refused align_trajectory(const Tracks<T>& tracks, const Items& items, const FitO
       if (options.align == Align::origin) origin_of(checked[i], p);
       double sse = trajectory_kernels().distances(p.x, p.y, p.n, p.n_fit, 0, p.residual, nullptr, nullptr);
       write_fit(p, sse, fits + kFitRow * item);
-      const Mat3<double> turn = orientation_of(p, options.align);
+      const Mat3<double> turn = orientation_of(p.fit, options.align);
       double* to = aligned + tracks.stride * items.begin(item);
       for (std::size_t k = 0; k < n; ++k) {
         if (checked[i].check.project)
@@ -208,7 +199,10 @@ double point_errors(const Problem& p, std::size_t n, std::vector<double>& held, 
   if (!p.whole) held.resize(p.n + 1);
   double* distances = p.whole ? errors : held.data();
   double sse = kernels.distances(p.x, p.y, p.n, p.n_fit, kGroup * kPoint * n, p.residual, distances, &sums);
-  summarise(distances, p.n, sums, scratch, statistics);
+  if (sums.squares == sums.squares)
+    summarise(distances, p.n, sums, scratch, statistics);
+  else  // the fit has nothing to stand on
+    summarise(distances, p.n, scratch, statistics);
   if (p.whole) return sse;
   std::fill_n(errors, n, std::nan(""));
   for (std::size_t k = 0; k < p.n; ++k) errors[p.index[k]] = held[k];
@@ -218,7 +212,7 @@ double point_errors(const Problem& p, std::size_t n, std::vector<double>& held, 
 template <typename T>
 void orientation_errors(const CheckedTracks<T>& checked, std::size_t n, const Problem& p, Align align,
                         Relation relation, double* errors) {
-  const Mat3<double> turn = orientation_of(p, align);
+  const Mat3<double> turn = orientation_of(p.fit, align);
   const PoseCheck& check = checked.check;
   if (check.project)
     pose_errors(checked.projected(), n, p, turn, relation, check.polish, errors);

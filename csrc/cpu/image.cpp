@@ -44,31 +44,14 @@ void squared_difference(const T* a, const T* b, std::size_t n_items, std::size_t
 
 namespace {
 
-struct Plan {
-  SsimRule rule;
+struct Plan : SsimPlan {
   double low;
-  bool uniform, grey;
-  std::size_t planes, step;   // of an item: images that are worked on one by one, samples a pixel of each
-  std::size_t margin;         // rows and columns at the border without a window
-  std::size_t rows, columns;  // of windows
-  std::size_t bands;          // a plane
+  std::size_t bands;  // a plane
 };
 
 Plan plan_of(const ImageShape& shape, SsimVariant variant, double low, double extent) {
-  Plan plan{};
-  constexpr double kSeven = 2 * kUniformRadius + 1, kPixels = kSeven * kSeven;
-  plan.uniform = variant == SsimVariant::uniform7;
-  plan.low = low;
-  plan.grey = variant == SsimVariant::gaussian11_gray && shape.channels == 3;
-  plan.rule = plan.uniform ? ssim_rule(kPixels, kPixels - 1, extent) : ssim_rule(1, 1, extent);
-  plan.planes = shape.planar && !plan.grey ? shape.channels : 1;
-  plan.step = shape.planar || plan.grey ? 1 : shape.channels;
-  if (plan.uniform) plan.margin = kUniformRadius;
-  if (variant == SsimVariant::gaussian11_valid) plan.margin = kGaussianRadius;
-  plan.rows = shape.height - 2 * plan.margin;
-  plan.columns = shape.width - 2 * plan.margin;
-  plan.bands = chunk_count(plan.rows, kBandRows);
-  return plan;
+  const SsimPlan plan = ssim_plan(shape, variant, extent);
+  return {plan, low, chunk_count(plan.rows, kBandRows)};
 }
 
 template <typename T>
@@ -119,11 +102,10 @@ void ssim(const T* a, const T* b, const ImageShape& shape, SsimVariant variant, 
   };
   for_chunks(sums.size(), band);
   const std::size_t n_parts = plan.planes * plan.bands;
-  const double n_windows = static_cast<double>(plan.rows * plan.columns * plan.planes * plan.step);
   for (std::size_t item = 0; item < shape.n_items; ++item) {
     double total = 0;
     for (std::size_t k = 0; k < n_parts; ++k) total += sums[item * n_parts + k];
-    result[item] = std::isfinite(total) ? total / n_windows : std::numeric_limits<double>::quiet_NaN();
+    result[item] = std::isfinite(total) ? total / plan.n_windows : std::numeric_limits<double>::quiet_NaN();
   }
 }
 

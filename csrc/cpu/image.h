@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/image.h"
+
 namespace wmb {
 
 // n_items pairs of n samples each. Writes the sums of squared differences, exact for bytes, and the least and
@@ -12,19 +14,6 @@ namespace wmb {
 template <typename T>
 void squared_difference(const T* a, const T* b, std::size_t n_items, std::size_t n, double* squares,
                         double* low, double* high);
-
-// A batch of images (n_items, height, width, channels), or (n_items, channels, height, width) where planar.
-struct ImageShape {
-  std::size_t n_items, height, width, channels;
-  bool planar;
-};
-
-enum class SsimVariant {
-  uniform7,          // 7 x 7 equal weights, the covariance of a sample, windows inside the image alone
-  gaussian11,        // 11 x 11 Gaussian weights, the border mirrored
-  gaussian11_valid,  // the same, windows inside the image alone
-  gaussian11_gray,   // as gaussian11, of the images' grey
-};
 
 // One similarity a pair of images with values from low to low + extent, NaN where it is not finite. channels
 // is 1 or 3, and a window must fit the image.

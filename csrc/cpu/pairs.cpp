@@ -59,15 +59,6 @@ void by_nearest(const std::vector<double>& steps, const std::vector<std::size_t>
   }
 }
 
-template <typename T>
-Pose<double> pose_at(const T* poses, std::size_t k) {
-  const T* p = poses + kPose * k;
-  Pose<double> out;
-  for (int i = 0; i < 9; ++i) out.r.m[i] = static_cast<double>(p[4 * (i / 3) + i % 3]);
-  out.p = {static_cast<double>(p[3]), static_cast<double>(p[7]), static_cast<double>(p[11])};
-  return out;
-}
-
 // Every later pose at an angle of delta, give or take. An arc tangent is taken only of angles whose cosine
 // comes near.
 template <typename T>

@@ -28,7 +28,7 @@ void pairs_of(const Tracks<U>& tracks, std::size_t n, const RpeOptions& options,
 // Without an alignment there is nothing to fit; what is asked is whether any pose counts.
 void fit_nothing(const PoseCheck& check, std::size_t n, Problem& problem) {
   bool any = check.plain ? n > 0 : std::find(check.use.begin(), check.use.end(), 1) != check.use.end();
-  problem.fit = {identity3(), {0, 0, 0}, 1.0, -1, any ? Reason::ok : Reason::not_finite};
+  problem.fit = nothing_fitted(any);
 }
 
 template <typename T>
@@ -44,8 +44,7 @@ void prepare(const Tracks<T>& tracks, const Items& items, std::size_t item, cons
     fit(&p.problem, 1, options.fit.align, epsilon_of<T>());
     if (options.fit.align == Align::origin) origin_of(p.checked, p.problem);
   }
-  // Without a scale the estimate has no extent, and any scale leaves its steps at zero.
-  p.scale = p.problem.fit.scale == p.problem.fit.scale ? p.problem.fit.scale : 1.0;
+  p.scale = scale_of(p.problem.fit);
   p.pairs.clear();
   if (p.checked.check.project)
     pairs_of(p.checked.projected(), n, options, p);
@@ -78,11 +77,9 @@ template <typename T>
 void errors_of_item(const Prepared<T>& p, std::size_t item, const RpeOptions& options, const RpeArrays& out,
                     std::vector<double>& scratch) {
   const Align align = options.fit.align;
-  bool turned = align != Align::scale && align != Align::none &&
-                p.problem.fit.rotation.m[0] == p.problem.fit.rotation.m[0];
-  StepOptions step{p.scale,           turned ? p.problem.fit.rotation : identity3(),
-                   options.world,     p.checked.check.polish,
-                   options.has_extra, options.extra};
+  const StepOptions step{p.scale,           step_orientation_of(p.problem.fit, align),
+                         options.world,     p.checked.check.polish,
+                         options.has_extra, options.extra};
   std::size_t start = static_cast<std::size_t>(out.starts[item]), n = p.pairs.size() / 2;
   double *translation = out.translation + start, *rotation = out.rotation + start;
   double* extra = options.has_extra ? out.extra + start : nullptr;

@@ -89,7 +89,7 @@ void collect(const Tracks<T>& tracks, const std::uint8_t* mask, std::size_t n, s
 }
 
 void fit(Problem* problems, std::size_t count, Align align, double epsilon) {
-  if (align != Align::origin && align != Align::none) {
+  if (is_fitted(align)) {
     Mat3<double> covariances[kLanesOfSvd] = {};
     Svd3<double> decompositions[kLanesOfSvd];
     for (std::size_t i = 0; i < count; ++i) {
@@ -105,20 +105,14 @@ void fit(Problem* problems, std::size_t count, Align align, double epsilon) {
                     align != Align::se3);
       p.residual = residual_of(p.fit, p.moments, p.spread);
       p.mean_square = mean_square_of(p.fit, p.spread, decompositions[i]);
-      if (align != Align::scale) continue;
-      double scale = p.fit.scale == p.fit.scale ? p.fit.scale : 1.0;
-      p.residual = {scale * identity3(), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+      if (align == Align::scale) p.residual = residual_in_place(scale_of(p.fit));
     }
     return;
   }
   for (std::size_t i = 0; i < count; ++i) {
     Problem& p = problems[i];
-    p.fit = {identity3(), {0, 0, 0}, 1.0, -1, Reason::ok};
-    p.residual = {identity3(), {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
-    if (p.n == 0) {
-      p.fit.reason = Reason::not_finite;
-      continue;
-    }
+    p.fit = nothing_fitted(p.n > 0);
+    p.residual = residual_in_place(1.0);
     if (p.n_fit == 0) continue;
     p.spread = spread_of(p.moments);
     if (is_coarse(p.moments, p.spread, epsilon)) p.fit.reason = Reason::coarse_coordinates;
@@ -129,18 +123,7 @@ template <typename T>
 void fit_origin(const Tracks<T>& tracks, Problem& problem) {
   if (problem.n == 0) return;
   std::size_t k = problem.whole ? 0 : static_cast<std::size_t>(problem.index[0]);
-  Mat3<double> est, ref;
-  for (int i = 0; i < 9; ++i) {
-    est.m[i] = static_cast<double>(tracks.est[kPose * k + 4 * (i / 3) + i % 3]);
-    ref.m[i] = static_cast<double>(tracks.ref[kPose * k + 4 * (i / 3) + i % 3]);
-  }
-  Mat3<double> turned;
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) turned.m[3 * i + j] = dot(row(ref, i), row(est, j));
-  Vec3<double> from = position(tracks.est, kPose, k), to = position(tracks.ref, kPose, k);
-  problem.fit.rotation = turned;
-  problem.fit.translation = to - turned * from;
-  problem.residual = {turned, from, to, {0, 0, 0}};
+  fit_onto(pose_at(tracks.est, k), pose_at(tracks.ref, k), problem.fit, problem.residual);
 }
 
 void write_fit(const Problem& problem, double sse, double* row) {
@@ -185,8 +168,7 @@ void check_block(const T* poses, std::size_t n, const std::uint8_t* mask, std::i
       check.plain = false;
       continue;
     }
-    bool bad = d < 0.0 || d > kRefuseAbove;
-    if (bad && refused < 0) refused = first + static_cast<std::int64_t>(k);
+    if (is_refused(d) && refused < 0) refused = first + static_cast<std::int64_t>(k);
     check.project |= d > kAsIs;
     check.polish |= d > kPolishAbove;
     if (d > check.deviation) check.deviation = d;

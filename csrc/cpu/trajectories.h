@@ -7,13 +7,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/align.h"
-#include "core/rpe.h"
+#include "core/trajectory.h"
 #include "cpu/trajectory_kernels.h"
 
 namespace wmb {
-
-enum class Align : int { sim3, se3, scale, origin, none };
 
 constexpr std::size_t kLanesOfSvd = 4;
 constexpr std::size_t kCheckBlock = 512;       // poses that are checked between two looks at the result
@@ -51,6 +48,15 @@ struct FitOptions {
 constexpr std::size_t kFitRow = 16;
 // A row of statistics: rmse, mean, median, std, min, max, sse; and the number of errors they are of.
 constexpr std::size_t kStatisticsRow = 8;
+
+template <typename T>
+inline Pose<double> pose_at(const T* poses, std::size_t k) {
+  const T* p = poses + kPose * k;
+  Pose<double> out;
+  for (int i = 0; i < 9; ++i) out.r.m[i] = static_cast<double>(p[4 * (i / 3) + i % 3]);
+  out.p = {static_cast<double>(p[3]), static_cast<double>(p[7]), static_cast<double>(p[11])};
+  return out;
+}
 
 // One pair of trajectories: the points that count, side by side, and what is known of them.
 struct Problem {

@@ -6,8 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/align.h"
-#include "core/rpe.h"
+#include "core/trajectory.h"
 
 namespace wmb {
 
@@ -18,15 +17,7 @@ struct PosePairs {
   const T* ref;
 };
 
-// How two poses of the estimate are compared with two of the reference.
-struct StepOptions {
-  double scale;           // of the estimate
-  Mat3<double> rotation;  // of the estimate; used in the world's frame alone, where it does not cancel
-  bool world;
-  bool polish;
-  bool has_extra;
-  Relation extra;
-};
+using StepOptions = StepRule<double>;
 
 // Sums over a row of numbers, about the first of them (about zero where that is not finite), and as they are.
 struct ErrorSums {

@@ -15,6 +15,8 @@ from .estimators.catalogue import CATALOGUE, Model, model_of
 from .estimators.home import ModelHome, remedy
 
 DONE, INCOMPLETE = 0, 1
+# Roles that no network of this version fills, and why, as rows of the list.
+_UNFILLED = (("brisque", "quality", "missing", "its parameters come with no package whose terms are plain", "no"),)
 TIERS = ("packaged", "official")
 
 app = typer.Typer(
@@ -28,13 +30,13 @@ Accept = Annotated[bool, typer.Option("--accept-licence", help="Take models whos
 
 @app.command("list")
 def list_() -> int:
-    """Every network this version knows, and whether it is here."""
+    """Every network this version knows, and whether it is here; and what is missing from it, with the reason."""
     home = ModelHome()
     rows = [("id", "role", "tier", "licence", "here")]
     for model in CATALOGUE.values():
         licence = model.licence if model.licence_clear else f"not clear: {model.licence}"
         rows.append((model.id, model.role, model.tier, licence, "yes" if home.find(model.id) else "no"))
-    _print_table(rows)
+    _print_table([*rows, *_UNFILLED])
     return DONE
 
 

@@ -7,10 +7,13 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from protocols.test_worldmembench_dynamic import items, reply
 
 from wmb_fast import cli, run
+from wmb_fast.rollout.masks import to_runs
+from wmb_fast.rollout.png import write_png
 
 LAYOUT = "data/dynamic_memory/lingbot/lr_hold_sym_0p5dpf/case_001"
 
@@ -68,6 +71,43 @@ def test_a_changed_channel_is_scored_anew(wmb, worlds, tmp_path):
     (mine / "good" / "lrlr" / "video.tracks.npz").unlink()
     wmb(*call)
     assert columns(out)["good"]["ObjGeo"] is None
+
+
+def test_tracks_as_run_lengths_and_pictures(wmb, worlds, tmp_path):
+    """What a tracker wrote as run lengths and PNG files is scored as its arrays are, and anew when a PNG changes."""
+    mine, out = tmp_path / "w", tmp_path / "out"
+    shutil.copytree(worlds / "squashed", mine / "squashed")
+    folder = mine / "squashed" / "lrlr"
+    call = ("score", mine, "--protocol", "worldmembench", "--out", out, "--cache", tmp_path / "cache")
+    wmb(*call)
+    before = columns(out)["squashed"]["ObjGeo"]
+    assert 0 < before < 1
+    with np.load(folder / "video.tracks.npz") as held:
+        masks, found = held["masks"], held["found"]
+        told = {name: held[name].tolist() for name in ("frames", "kinds", "found")}
+    (folder / "video.tracks").mkdir()
+    pairs = [list(zip(*row, strict=True)) for row in zip(masks, found, strict=True)]
+    spelled = [[to_runs(mask) if has else None for mask, has in row] for row in pairs]
+    for t, mask in enumerate(masks[:, -1]):
+        spelled[t][-1] = f"video.tracks/{t}.png"
+        write_png(folder / spelled[t][-1], np.repeat(mask[..., None] * np.uint8(255), 3, axis=-1))
+    told |= {"size": list(masks.shape[2:]), "masks": spelled}
+    (folder / "video.tracks.npz").unlink()
+    (folder / "video.tracks.json").write_text(json.dumps(told))
+    wmb(*call)
+    assert len({s.rollout for s in run.read_scorecards([out])}) == 1  # the folder of masks is none
+    assert columns(out)["squashed"]["ObjGeo"] == before
+    write_png(folder / spelled[0][-1], np.zeros((*masks.shape[2:], 3), np.uint8))
+    wmb(*call)
+    assert columns(out)["squashed"]["ObjGeo"] < before  # not found where it was
+    (folder / spelled[0][-1]).write_bytes(b"")
+    wmb(*call)
+    [record] = [s for s in run.read_scorecards([out]) if s.metric == "object_geometry"]
+    assert record.value is None
+    assert "video.tracks.json, masks[0][5]: mask must be a picture that can be read, got an empty file" in record.reason
+    code, _, err = wmb("evidence", "check", folder / "video.tracks.json")
+    assert code == 1
+    assert "must be a picture that can be read" in err
 
 
 def test_their_layout_with_a_judge(wmb, tmp_path):

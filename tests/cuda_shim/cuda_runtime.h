@@ -116,6 +116,12 @@ inline int __all_sync(unsigned mask, int value) { return __ballot_sync(mask, val
 inline int __popc(unsigned value) { return __builtin_popcount(value); }
 inline int __clz(int value) { return value == 0 ? 32 : __builtin_clz(static_cast<unsigned>(value)); }
 
+// c + the products of four bytes each.
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+  for (int k = 0; k < 32; k += 8) c += (a >> k & 255) * (b >> k & 255);
+  return c;
+}
+
 // Integers alone: sums of floating-point numbers by atomics would come in another order every run.
 template <typename T>
 T atomicAdd(T* at, T value) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -208,6 +209,12 @@ def test_static_scores_are_the_single_ones() -> None:
             )
 
 
+def test_correspondences_in_parts_of_unequal_length() -> None:
+    matches = [opis.Correspondences(np.zeros((n, 2)), np.zeros((3, 2)), np.zeros(3)) for n in (2, 4)]
+    with pytest.raises(ArgumentError, match="as many reference and current pixels as residuals, got 2, 3 and 3"):
+        opis.static_scores(matches, np.zeros((1, 4)), np.zeros((2, 1, 4)), np.ones((2, 1), dtype=bool))
+
+
 def test_claims_are_judged_by_family() -> None:
     claims = [opis.Claim("a", "parts", 0.9), opis.Claim("b", "parts", 0.69), opis.Claim("c", "connectivity", 0.7)]
     yes, no, unknown = opis.Verdict.SUPPORTED, opis.Verdict.CONTRADICTED, opis.Verdict.UNKNOWN
@@ -290,22 +297,6 @@ def test_an_object_without_depth_has_no_points() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"masks": np.zeros((1, 8, 8))}, "mask of a must have at least one pixel, got none"),
-        ({"depth": np.ones((4, 4))}, "intrinsics must be given with depth"),
-        ({"depth": np.ones((4, 4)), "intrinsics": np.eye(3)}, r"depth must have the masks' size \(8, 8\)"),
-        ({"categories": []}, "masks, embeddings and categories must be of 1 instances"),
-    ],
-)
-def test_a_bank_that_cannot_be_built(changes: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"masks": np.ones((1, 8, 8)), "embeddings": np.eye(1), "categories": ["cup"]} | changes
-    masks, embeddings = given.pop("masks"), given.pop("embeddings")
-    with pytest.raises(ArgumentError, match=message):
-        opis.reference_bank(masks, embeddings, ids=["a"], **given)
-
-
-@pytest.mark.parametrize(
     ("told", "track"),
     [
         (("rigid", "protocol_frozen", "static_geometry", False), (opis.Track.STATIC, False)),
@@ -318,3 +309,103 @@ def test_a_bank_that_cannot_be_built(changes: dict[str, Any], message: str) -> N
 )
 def test_tracks(told: tuple[str, str, str, bool], track: tuple[opis.Track, bool]) -> None:
     assert opis.track_of(*told) == track
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"ids": ["a", "a"]}, "ids must be unique, got 'a' twice"),
+        ({"masks": [np.ones((8, 8)), np.ones((8, 9))]}, "masks must be of one size, got others"),
+        (
+            {"embeddings": np.eye(3)},
+            "of 2 instances, as ids, got shape (2, 32, 32), 3 and 2",
+        ),
+        ({"categories": []}, "as ids, got shape (2, 32, 32), 2 and 0"),
+        ({"attributes": [{}]}, "attributes must be of 2 instances, as ids, got 1"),
+        ({"mobility": [{}]}, "mobility must be of 2 instances, as ids, got 1"),
+        ({"confidence": [1.0]}, "confidence must be 2 finite numbers, as ids, got [1.]"),
+        ({"confidence": [1.0, float("nan")]}, "confidence must be 2 finite numbers, as ids, got [ 1. nan]"),
+        ({"depth": np.ones((3, 3)), "intrinsics": np.eye(3)}, "depth must have the masks' size (32, 32), got (3, 3)"),
+        ({"depth": np.ones((32, 32))}, "intrinsics must be given with depth, got None"),
+        ({"depth": np.ones((32, 32)), "intrinsics": np.eye(4)}, "must have shape (3, 3) or (4,), got (4, 4)"),
+        ({"masks": np.zeros((2, 32, 32))}, "mask of a must have at least one pixel, got none"),
+    ],
+)
+def test_a_bank_that_cannot_be_built(changed: dict[str, Any], sentence: str) -> None:
+    masks = np.zeros((2, 32, 32), dtype=bool)
+    masks[0, :12], masks[1, 20:] = True, True
+    given = {"masks": masks, "embeddings": np.eye(2), "ids": ["a", "b"], "categories": ["cup", "cup"], **changed}
+    with pytest.raises(ArgumentError) as caught:
+        opis.reference_bank(given.pop("masks"), given.pop("embeddings"), **given)
+    assert str(caught.value).startswith("reference_bank: ")
+    assert str(caught.value).endswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: opis.Bank.of_records([{}]), "reference.objects[0].object_id must be text, got None"),
+        (lambda: opis.Bank.of_records([{"object_id": 1}, {"object_id": "1"}]),
+         "reference.objects[1].object_id must be unique, got '1' twice"),
+        (lambda: opis.Observations.of_records([{}], {}), "observation.windows[0].window_id must be text, got None"),
+        (lambda: opis.Observations.of_records([{"window_id": "a"}, {"frame_index": 0, "window_id": "a"}], {}),
+         "observation.windows[1].window_id must be unique, got 'a' twice"),
+        (lambda: opis.Observations.of_records([{"frame_index": 8, "objects": [{}]}], {}),
+         "observation.windows[0].objects[0].observed_id must be text, got None"),
+    ],
+)  # fmt: skip
+def test_records_that_are_none_are_named_by_their_key(make: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        make()
+    assert str(caught.value) == f"opis: {sentence}"
+
+
+def verdict(said: Any) -> opis.ClaimStructure:
+    return opis.claim_structure([opis.Claim("legs", "parts", 0.9)], [opis.Judgement("legs", said, 0.9)])
+
+
+def test_a_verdict_may_be_its_plain_text_and_nothing_else() -> None:
+    assert (verdict("supported").score, verdict("contradicted").score, verdict("unknown").score) == (1.0, 0.0, None)
+    with pytest.raises(ArgumentError, match="verdict on legs must be one of supported, contradicted, unknown, got 'm"):
+        verdict("maybe")
+
+
+FIVE = np.zeros((5, 2))
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: opis.Correspondences(FIVE, FIVE[:4], np.zeros(5)),
+         "Correspondences: reference, current and residual must have shapes (N, 2), (N, 2) and (N,), got shapes "
+         "(5, 2), (4, 2) and (5,)"),
+        (lambda: opis.Correspondences.by_homography(FIVE, FIVE[:1], np.eye(3)),
+         "by_homography: current must be as many as reference (5), got 1"),
+        (lambda: opis.static_structure(opis.Correspondences(FIVE, FIVE, np.zeros(5)), None, (0, 0, 1, 1), tolerance=0),
+         "static_structure: tolerance must be above 0, got 0"),
+        (lambda: opis.proportion_scores([1.0, 2.0], tolerance=0),
+         "proportion_scores: tolerance must be above 0, got 0"),
+        (lambda: opis.proportion_scores([-1.0, 2.0]),
+         "proportion_scores: ratios must be of shape (..., E), and no number below 0, got -1.0"),
+        (lambda: opis.direct_areas([1, 2, 3], [4, 4]),
+         "direct_areas: boxes must have shape (..., 4), got shape (3,)"),
+        (lambda: opis.look(np.ones((1, 5, 3)), np.ones((2, 8, 8)), np.full(4, 4.0), np.stack([np.eye(4)] * 2),
+                           camera_confidence=[1, 1, 1]),
+         "look: camera_confidence must be one number, or have shape (2,), got (3,)"),
+        (lambda: opis.landmarks("human", [{"xyz": [1, 2, 3], "confidence": 1}], []),
+         "opis: landmarks.points[0].name must be text, got None"),
+        (lambda: opis.landmarks("human", [{"name": "a", "xyz": None, "confidence": 1}] * 2, []),
+         "opis: landmarks.points[1].name must be unique, got 'a' twice"),
+        (lambda: opis.sampled_frames(100, 0.0), "sampled_frames: fps must be above 0, got 0.0"),
+        (lambda: opis.associate(opis.Described.of_arrays(np.eye(2)), opis.Described.of_arrays(np.eye(2)), [[0, 2]]),
+         "associate: starts must rise from 0 to the 2 observations, got [[0, 2]]"),
+    ],
+)  # fmt: skip
+def test_arrays_that_do_not_go_together(call: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        call()
+    assert str(caught.value) == sentence
+
+
+def test_a_score_of_nan_is_none() -> None:
+    assert opis.opis_score(float("nan"), 1.0, 1.0) is None

@@ -99,9 +99,9 @@ def no_id(values: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (twice, "object_id must be unique, got 'o0' twice"),
-        (twice_in_a_window, "observed_id of window w24 must be unique, got 'x' twice"),
-        (window_twice, "window_id must be unique, got 'w8' twice"),
+        (twice, "opis: reference.objects[1].object_id must be unique, got 'o0' twice"),
+        (twice_in_a_window, "opis: observation.windows[2].objects[1].observed_id must be unique, got 'x' twice"),
+        (window_twice, "opis: observation.windows[1].window_id must be unique, got 'w8' twice"),
         (prose, "status of f0 must be one of supported, contradicted, unknown, got 'it looks fine to me'"),
         (foreign_fact, "judgements must be of facts that were claimed, got 'f99'"),
         (other_case, "structure must be of windows, objects and observations of this case, got elsewhere, o3, 8_o3"),
@@ -133,8 +133,19 @@ def test_nan_embeddings_match_nothing() -> None:
     values = synthetic.records()
     for window in values["observation"]["windows"]:
         window["objects"][0]["embedding"][1] = float("nan")
-    found = scored(values)
-    assert (found["presence"], found["identity"]) == (0.0, 100.0)
+    records = {r.metric: r for r in opis.score(evidence(values)) if not set(r.part) - {"subcategory", "domain"}}
+    assert (records["presence"].value, records["identity"].value) == (0.0, 100.0)
+    said = "not_finite: 9 of 36 observations have such an embedding, and match nothing"
+    assert (records["presence"].reason, records["identity"].reason, records["opis"].reason) == (said, said, "")
+
+
+def test_a_structure_of_0_for_want_of_evidence_says_so() -> None:
+    values = synthetic.records()
+    values["geometry"] = values["structure"] = None
+    [record] = [r for r in opis.score(evidence(values)) if r.metric == "structure" and "interval_s" not in r.part]
+    assert record.value == 0.0
+    lacking = "(not handed in: geometry, structure)"
+    assert record.reason == f"no_structure: no frame has a measurement, which counts 0 {lacking}"
 
 
 def test_a_geometry_of_nulls() -> None:
@@ -158,6 +169,13 @@ def _put(*path: str | int, value: Any) -> Fault:
     return fault
 
 
+def _body(**first: Any) -> dict[str, Any]:
+    """Four landmarks in a row, the first of them changed."""
+    points = [{"name": name, "xyz": [i, 2.0 * i, 1.0], "confidence": 0.9} for i, name in enumerate("abcd")]
+    points[0] |= first
+    return {"profile": "human", "points": points, "edges": [["a", "b"], ["b", "c"], ["c", "d"]]}
+
+
 SCENE, WINDOW = ("reference", "objects", 0), ("observation", "windows", 0)
 FRAME = ("geometry", "frames", str(synthetic.FRAMES[0]))
 
@@ -177,6 +195,12 @@ FRAME = ("geometry", "frames", str(synthetic.FRAMES[0]))
         (_put(*FRAME, "homography", value=[[1.0]]), "homography"),
         (_put("structure", value={"metadata": "v1"}), "structure.metadata"),
         (_put("structure", value={"metadata": {"structure_config": "vlm"}}), "structure_config"),
+        (_put("structure", value={"metadata": {"structure_config": {"min_confidence": None}}}), "min_confidence"),
+        (_put("structure", "claims", 0, "confidence", value=None), "structure.claims[0].confidence"),
+        (_put("structure", "judgments", 0, "confidence", value=None), "structure.judgments[0].confidence"),
+        (_put(*FRAME, "instance_visibility", "o0", "current_depth", value=None), "o0.current_depth"),
+        (_put(*FRAME, "instance_visibility", "o0", "projected_depth", value=None), "o0.projected_depth"),
+        (_put("structure", value={"pose_references": {"o3": _body(confidence=None)}}), "points[0].confidence"),
         (_put("structure", value={"claims": ["it has legs"]}), "structure.claims[0]"),
         (_put("structure", value={"judgments": [{"status": ["supported"]}]}), "structure.judgments[0].window_id"),
         (_put("structure", value={"pose_references": {"a": {"profile": "human"}}}), "pose_references.a.points"),
@@ -204,3 +228,16 @@ def test_a_fault_of_ours_is_not_taken_for_bad_evidence(monkeypatch: pytest.Monke
 def test_where_a_case_belongs_may_be_told_by_anything_with_a_text() -> None:
     records = opis.score(evidence(synthetic.records() | {"subcategory": 5}))
     assert {r.part["subcategory"] for r in records} == {"5"}
+
+
+def test_a_box_with_a_number_that_was_not_finite_is_no_box() -> None:
+    """The object is matched all the same, and every correspondence in its observed box counts."""
+    values = synthetic.records()
+    values["reference"]["objects"][0]["bbox"][0] = None
+    assert scored(values)["identity"] == 100.0
+
+
+def test_a_landmark_out_of_all_bounds_measures_nothing() -> None:
+    reference = opis.landmarks(**_body())
+    far = opis.landmarks(**_body(xyz=[1.7e308, -1.7e308, 0.0]))
+    assert opis.pose_structure(reference, far).reason == "insufficient_landmark_evidence"

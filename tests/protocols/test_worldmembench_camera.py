@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from wmb_fast import ArgumentError, rotation_angle_deg, rpe
+from wmb_fast import ArgumentError, ArgumentTypeError, rotation_angle_deg, rpe
 from wmb_fast.protocols import worldmembench as wb
 from wmb_fast.rollout.plan import Span
 from wmb_fast.rollout.plans import named_plan, plan_from_filename
@@ -151,3 +151,18 @@ def test_cameras_that_cannot_be() -> None:
         wb.camera_following(poses, {"e": poses[:-1]})
     with pytest.raises(ArgumentError, match="Following: scale must be one of lstsq, umeyama_sim3, path_ratio, none"):
         wb.Following(scale="sim3")
+
+
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [
+        ({"degrees_per_frame": float("nan")}, "degrees_per_frame must be finite, got nan"),
+        ({"degrees_per_frame": -1.0}, "degrees_per_frame must be above 0, got -1.0"),
+        ({"degrees_per_frame": "1"}, "degrees_per_frame must be a real number, got '1'"),
+        ({"degrees_per_frame": 1.0, "distance_per_frame": 0.0}, "distance_per_frame must be above 0, got 0.0"),
+    ],
+)
+def test_rates_that_are_none(rate, said) -> None:
+    with pytest.raises((ArgumentError, ArgumentTypeError)) as caught:
+        wb.target_poses(named_plan("lrlr"), 101, **rate)
+    assert str(caught.value) == f"target_poses: {said}"

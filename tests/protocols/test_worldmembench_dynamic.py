@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from wmb_fast import ArgumentError
+from wmb_fast import ArgumentError, ArgumentTypeError
 from wmb_fast.protocols import worldmembench as wb
 from wmb_fast.protocols.record import Status
 from wmb_fast.rollout.plan import Plan
@@ -250,3 +250,24 @@ def test_an_id_that_no_file_can_hold_is_refused() -> None:
     given[0] = {**given[0], "id": "q\ud800"}  # JSON can spell half a character; UTF-8 cannot
     with pytest.raises(ArgumentError, match=r"questions\[0\].id must be text, got 'q\\ud800'"):
         wb.checklist_of(given)
+
+
+def test_what_was_made_0_on_request_says_so() -> None:
+    asked = wb.checklist_of(items())
+    prose = wb.dynamic_memory(wb.read_judgement("It did.", asked, 12), asked, missing_answer="zero")
+    for measure in (prose.started, prose.overall, *prose.aspects.values()):
+        assert (measure.value, measure.status) == (0, Status.OK)
+        assert measure.reason == "unread: what could not be read counts 0: not_json: the reply is no JSON object"
+    said = reply()
+    said["answers"][0]["answer"] = "Perhaps"
+    part = wb.dynamic_memory(wb.read_judgement(said, asked, 12), asked, missing_answer="zero")
+    assert part.overall.value == 7 / 8
+    assert part.overall.reason.startswith("unread: what could not be read counts 0: not_yes_or_no: answer q0 must be")
+    aspects = {name: measure.reason.partition(":")[0] for name, measure in part.aspects.items()}
+    assert sorted(aspects.values()) == ["", "", "", "unread"]
+
+
+@pytest.mark.parametrize("n_images", [0, None])
+def test_a_judge_is_shown_at_least_one_image(n_images) -> None:
+    with pytest.raises((ArgumentError, ArgumentTypeError), match="read_judgement: n_images must be"):
+        wb.read_judgement(reply(), wb.checklist_of(items()), n_images)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -216,7 +217,8 @@ def test_depth_that_is_not_there_is_missing() -> None:
     assert found.measure(2).value == 1
     assert found.video().status is Status.MISSING
     lost = wb.environment_depth(depth, [[depth]], np.array([[False]]))
-    assert lost.values[0] == 0
+    assert np.isnan(lost.values[0])  # the paper zeroes invalid returns of Reconstruction alone
+    assert lost.video().reason == "no_frame: no frame of the return to be scored"
 
 
 def test_reconstruction_is_of_a_place_in_the_world() -> None:
@@ -321,3 +323,67 @@ def test_a_broken_frame_among_good_ones_is_left_out_and_counted() -> None:
     found = wb.human_identity([[1.0, 0.0]], observed, np.ones((2, 2, 1), bool))
     np.testing.assert_allclose(found.values, [1.0, 0.8])
     assert [found.measure(k).detail["broken"] for k in (0, 1)] == [1, 0]
+
+
+def test_a_reference_without_a_pose_is_missing_and_no_zero() -> None:
+    depth, lens = np.full((20, 30), 4.0), np.array([30.0, 30.0, 14.5, 9.5])
+    still = np.array([[np.eye(4)]])
+    found = wb.environment_reconstruction(depth, np.full((4, 4), np.nan), [[depth]], still, lens, [True])
+    assert found.video().status is Status.MISSING
+    assert found.video().reason == "no_pose: the reference has none"
+    invalid = wb.environment_reconstruction(depth, np.full((4, 4), np.nan), [[depth]], still, lens, [False])
+    assert invalid.video().value == 0  # it did not come back, whatever it left
+
+
+def test_a_view_without_a_frame_is_missing_and_no_zero() -> None:
+    found = wb.environment_visible([1.0, 0.0], [[[1.0, 0.0]], [[1.0, 0.0]]], [[False], [True]])
+    assert (found.measure(0).value, found.measure(0).status) == (None, Status.MISSING)
+    assert found.measure(1).value == 1
+    assert found.video().value is None
+
+
+def test_depths_beyond_all_measure_have_no_value() -> None:
+    found = wb.environment_depth(np.full((4, 4), 1e-320), [[np.full((4, 4), 1e300)]])
+    assert found.video().reason.startswith("no_depth: ")
+
+
+UNIT, BOX = np.eye(2), np.pad(np.ones((1, 4, 4), bool), ((0, 0), (4, 4), (4, 4)))
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: wb.human_identity(UNIT, np.zeros((2, 0, 2, 2)), np.zeros((2, 0, 2), bool)),
+         "human_identity: observed must hold at least one frame of each return, got shape (2, 0, 2, 2)"),
+        (lambda: wb.human_identity([[1.0], [1.0, 2.0]], [UNIT], [[True, True]]),
+         "human_identity: reference must be one array, got rows of several lengths"),
+        (lambda: wb.object_geometry(BOX, np.zeros((1, 0, *BOX.shape), bool), np.zeros((1, 0, 1), bool)),
+         "object_geometry: observed must hold at least one frame of each return, got shape (1, 0, 1, 12, 12)"),
+        (lambda: wb.object_geometry(np.where(BOX, np.nan, 0.0), [BOX], [[True]]),
+         "object_geometry: reference must hold masks, got nan"),
+        (lambda: wb.object_geometry([np.ones((3, 3)), np.ones((4, 3))], [BOX], [[True]]),
+         "object_geometry: reference must be one array, got rows of several lengths"),
+        (lambda: wb.environment_visible([1.0, 0.0], np.zeros((2, 0, 2))),
+         "environment_visible: observed must hold at least one frame of each return, got shape (2, 0, 2)"),
+        (lambda: wb.environment_visible(np.zeros((0, 2)), np.zeros((1, 1, 0, 2))),
+         "environment_visible: reference must hold at least one number, got shape (0, 2)"),
+        (lambda: wb.shape_agreement(BOX[0], np.zeros((12, 12))),
+         "shape_agreement: b must have at least one pixel, got none"),
+        (lambda: wb.shape_agreement(BOX, BOX), "shape_agreement: a must have 2 dimensions, got shape (1, 12, 12)"),
+        (lambda: wb.shape_agreement(BOX[0], BOX[0], align="best"),
+         "shape_agreement: align must be one of similarity, area, none, got 'best'"),
+        (lambda: wb.shape_agreement(BOX[0], BOX[0], grid=0), "shape_agreement: grid must be at least 8, got 0"),
+        (lambda: wb.video_score(["a"]), "video_score: revisits must hold numbers, got <U1"),
+        (lambda: wb.video_quality(["a"], 10), "video_quality: ratings must hold numbers, got <U1"),
+    ],
+)  # fmt: skip
+def test_arrays_that_are_none(call: Callable[[], object], sentence: str) -> None:
+    with pytest.raises((ArgumentError, ArgumentTypeError)) as caught:
+        call()
+    assert str(caught.value) == sentence
+
+
+def test_ratings_out_of_their_range_are_told() -> None:
+    found = wb.video_quality([-5.0, 50.0, 120.0, math.nan], 100.0)
+    assert found.value == 0.5
+    assert found.reason == "clipped: 2 of 3 ratings lay outside 0 to 100"

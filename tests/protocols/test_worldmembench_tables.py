@@ -7,6 +7,7 @@ Sources: WorldMemBench (arXiv 2610.19063), tables 2 to 13, and definitions secti
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -236,3 +237,45 @@ def test_table_4_lengths_have_all_phases_and_images(n_frames: int, name: str) ->
         assert angles.qualified().all()  # half a degree a frame departs by 30 degrees on every plan
         off = 0.5 * np.arange(1, len(course.revisits) + 1)  # equal shares are off by a frame a cycle at most
         assert (angles.return_deg <= off + 1e-9).all()
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: wb.revisit_curves({"a": [[1.0, 2.0]], "b": [[1.0, 2.0, 3.0]]}),
+         "revisit_curves: scores must have as many revisits of every model, got [2, 3]"),
+        (lambda: wb.multi_revisit_decrease({"a": [[1.0]]}),
+         "multi_revisit_decrease: scores['a'] must have at least two revisits, got shape (1, 1)"),
+        (lambda: wb.multi_revisit_decrease({"a": [[1.0, 1.0]]}, {}),
+         "multi_revisit_decrease: qualified must have the models ['a'], got no 'a'"),
+        (lambda: wb.axis_row({"a": [[1.0, 1.0]]}, {"b": [[1.0, 1.0]]}),
+         "axis_row: lrud must have the models of lrlr, ['a'], got ['b']"),
+        (lambda: wb.tolerance_sensitivity({"a": [[1.0, 1.0]]}, {}),
+         "tolerance_sensitivity: angles must have the models ['a'], got []"),
+        (lambda: wb.compare_policies({"a": {}}, {}, baseline="a"),
+         "compare_policies: latencies must have the policies ['a'], got []"),
+        (lambda: wb.compare_policies({"a": {}}, {"a": {}}, baseline="b"),
+         "compare_policies: baseline must be one of a, got 'b'"),
+        (lambda: wb.compare_policies({"a": {}}, {"a": {"v": 0.0}}, baseline="a"),
+         "compare_policies: latencies['a']['v'] must be above 0, got 0.0"),
+        (lambda: wb.compare_policies({"a": {}}, {"a": {"v": NAN}}, baseline="a"),
+         "compare_policies: latencies['a']['v'] must be finite, got nan"),
+        (lambda: wb.static_alignment("x", "y", [1.0], [0.0], [[2, 1]]),
+         "static_alignment: votes must hold -1, 0, 1 and NaN, got other numbers"),
+        (lambda: wb.checklist_alignment([[[float("inf")]]], [[1.0]]),
+         "checklist_alignment: votes must hold 0, 1 and NaN, got other numbers"),
+    ],
+)  # fmt: skip
+def test_tables_of_what_does_not_go_together(call: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        call()
+    assert str(caught.value) == sentence
+
+
+def test_a_case_without_one_of_its_revisits_has_no_decrease() -> None:
+    """Not even where the first and the last are there."""
+    found = wb.multi_revisit_decrease({"a": [[0.9, NAN, 0.1], [0.9, 0.8, 0.7]]})
+    assert (found.n, round(found.qualified, 6)) == (1, 0.2)

@@ -127,6 +127,11 @@ def test_folders_of_frames(tmp_path: Path) -> None:
     assert ids(find_rollouts(root / "sana" / "016_014")) == ["sana/016_014"]
 
 
+def test_a_videos_folder_of_masks_is_no_rollout(tmp_path: Path) -> None:
+    root = files(tmp_path / "v", "m/000_001.mp4", "m/000_001.tracks/0.png", "m/000_001.5/0.png", "m/b.tracks/0.png")
+    assert ids(find_rollouts(root)) == ["v/m/000_001", "v/m/000_001.5", "v/m/b.tracks"]
+
+
 @pytest.mark.parametrize("ending", ["csv", "json", "yaml"])
 def test_manifests(tmp_path: Path, ending: str) -> None:
     root = files(tmp_path / "set", "v/a.mp4", "v/b.mp4", "v/c/1.png")

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from wmb_fast.rollout.opis_files import (
     read_structure,
 )
 from wmb_fast.rollout.opis_files import read_video_observation as read_observation
+from wmb_fast.rollout.video import write_video
 
 ONE = {"object_id": "a", "category": "cup", "bbox": [0, 0, 4, 4], "embedding": [1.0, 0.0]}
 SEEN = {"observed_id": "x", "bbox": [0, 0, 4, 4]}
@@ -195,6 +198,9 @@ def test_runs_as_text() -> None:
         ({"size": [21, 34], "counts": "\x10"}, "counts must be COCO's text"),
         ({"size": [21, 34], "counts": "o"}, "counts must be whole, got text that ends in the middle of a number"),
         ("nowhere.png", "mask must be a file that exists"),
+        ("a" * 5000, "mask must be a file that exists"),
+        ("a\0b", "mask must be a file that exists"),
+        ([[float("nan")] * 34] * 21, "rows must be numbers, got nan"),
     ],
 )
 def test_masks_that_are_none(mask: Any, said: str) -> None:
@@ -202,12 +208,51 @@ def test_masks_that_are_none(mask: Any, said: str) -> None:
         read_mask(mask, (34, 21))
 
 
+def png_of(path: Path, bits: int, kind: int, rows: list[bytes], palette: bytes = b"") -> Path:
+    """A PNG of any kind of pixels, written from its definition; rows are a mask's."""
+
+    def chunk(name: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+    header = struct.pack(">IIBBBBB", MASK.shape[1], MASK.shape[0], bits, kind, 0, 0, 0)
+    pieces = [(b"IHDR", header), *([(b"PLTE", palette)] if palette else [])]
+    pieces += [(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows))), (b"IEND", b"")]
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*piece) for piece in pieces))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("bits", "kind", "pixels", "palette"),
+    [
+        (1, 0, np.packbits(MASK, axis=1), b""),
+        (16, 0, MASK.astype(">u2"), b""),  # 1 of 65535: half a step of eight bits
+        (16, 2, np.repeat(MASK[..., None].astype(">u2"), 3, axis=-1), b""),
+        (16, 4, np.stack([MASK.astype(">u2"), np.full(MASK.shape, 65535, ">u2")], axis=-1), b""),
+        (8, 4, np.stack([np.full(MASK.shape, 255, np.uint8), np.where(MASK, 255, 0).astype(np.uint8)], axis=-1), b""),
+        (8, 6, np.concatenate([np.full((*MASK.shape, 3), 9), 255 * MASK[..., None]], -1).astype(np.uint8), b""),
+        (8, 3, MASK.astype(np.uint8), bytes([0, 0, 0, 128, 0, 0])),  # a label map with DAVIS's colours
+        (8, 3, MASK.astype(np.uint8), bytes([255, 255, 255, 0, 0, 0])),  # the index counts, not the colour
+    ],
+)
+def test_pictures_of_every_kind_of_pixel(
+    tmp_path: Path, bits: int, kind: int, pixels: np.ndarray, palette: bytes
+) -> None:
+    path = png_of(tmp_path / "mask.png", bits, kind, [row.tobytes() for row in pixels], palette)
+    np.testing.assert_array_equal(read_mask(path, (34, 21)), MASK)
+
+
 @pytest.mark.parametrize("damage", [lambda b: b[:40], lambda b: b"", lambda b: b"not a picture" * 9])
 def test_damaged_pictures(tmp_path: Path, damage: Any) -> None:
     png = write_png(tmp_path / "mask.png", MASK.astype(np.uint8) * 255)
     png.write_bytes(damage(png.read_bytes()))
-    with pytest.raises(FileFormatError):
+    with pytest.raises(FileFormatError, match=r"read_mask: mask must be a picture that can be read, got .*mask\.png"):
         read_mask(png, (34, 21))
+
+
+def test_a_clip_is_no_mask(tmp_path: Path) -> None:
+    write_video(tmp_path / "clip.mp4", np.zeros((3, 32, 32, 3), np.uint8), fps=8)
+    with pytest.raises(FileFormatError, match="must be a picture that can be read, got more"):
+        read_mask("clip.mp4", (32, 32), beside=tmp_path)
 
 
 def test_one_damaged_mask_does_not_lose_the_others(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from small_worlds import plan_of, small
@@ -10,6 +12,7 @@ from small_worlds import plan_of, small
 from wmb_fast._walls.errors import ArgumentError, ArgumentTypeError
 from wmb_fast.world import FAULTS, World, render_world
 from wmb_fast.world.scene import FRONT
+from wmb_fast.world.truth import FIRST_BOX, look
 
 
 def moves(world: World) -> np.ndarray:
@@ -118,6 +121,23 @@ def test_a_squashed_box_keeps_its_foot_and_a_retextured_one_its_shape() -> None:
         np.testing.assert_array_equal(world.view(at - 1).rgb, good.view(at - 1).rgb)
 
 
+def test_a_missing_box_leaves_nothing_behind_not_even_its_shadow() -> None:
+    good, world = (small("LR", seconds=20, size=(192, 128), **fault) for fault in ({}, {"missing_box": 1}))
+    [event] = world.events
+    assert event.what == "the cabinet has sunk by 1 of its height"
+    box = FIRST_BOX + [one.name for one in good.scene(0).boxes].index("cabinet")
+    old, new = good.view(640), world.view(640)
+    assert (old.identities == box).sum() > 500
+    assert not (new.identities == box).any()
+    there = old.identities == box
+    assert (new.depth[there] > old.depth[there]).all()
+    np.testing.assert_array_equal(world.view(event.frame - 1).rgb, good.view(event.frame - 1).rgb)
+    sunk = world.scene(640)
+    emptied = replace(sunk, boxes=tuple(b for b in sunk.boxes if b.name != "cabinet"))
+    bare = look(emptied, world.poses[640], world.intrinsics, world.size, 2)
+    np.testing.assert_array_equal(new.rgb, bare.rgb)
+
+
 def test_a_weaker_coat_of_paint_changes_less() -> None:
     def change(**faults: float) -> float:
         good, world = small("WS"), small("WS", **faults)
@@ -152,7 +172,7 @@ def test_each_fault_says_what_must_follow(name: str) -> None:
     ("keys", "faults", "sentence"),
     [
         ("LR", {"rust": 1}, "world: fault must be one of slow_response, wrong_direction, stall, hard_cut, "
-         "repainted_wall, displaced_wall, squashed_box, retextured_box, got 'rust'"),
+         "repainted_wall, displaced_wall, squashed_box, retextured_box, missing_box, got 'rust'"),
         ("LR", {"stall": 0}, "world: stall must be above 0 and at most 0.9 (share of the time it stands), got 0"),
         ("LR", {"hard_cut": float("nan")}, "world: hard_cut must be finite, got nan"),
         ("LR", {"slow_response": 3}, "world: slow_response must leave some of step 1 (3 s), got 3 s"),

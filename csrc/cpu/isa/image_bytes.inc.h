@@ -41,11 +41,6 @@ inline Lanes first_of(Lanes values, std::size_t n_left) {
   return select(Mask{0, 1, 2, 3} < Mask{n, n, n, n}, values, Lanes(0.0));
 }
 
-// The sum of two fractions, with one division.
-inline Lanes sum_of(const Fraction& x, const Fraction& y) {
-  return (x.top * y.bottom + y.top * x.bottom) / (x.bottom * y.bottom);
-}
-
 // n pixels of a row from `first` on, which may lie beyond its ends.
 struct Stretch {
   std::int64_t first, n, width;

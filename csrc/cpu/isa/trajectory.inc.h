@@ -232,16 +232,16 @@ void pose_errors(const PosePairs<T>& poses, std::size_t n, const Residual& plain
     const Pose<Lanes> est = load_row(poses.est, k, n), ref = load_row(poses.ref, k, n);
     const Mat3<Lanes> turned = align * est.r;
     const Vec3<Lanes> off = residual(r, est.p, ref.p);
-    const Pose<Lanes> e{transposed_times(turned, ref.r), transposed_times(turned, Lanes(-1.0) * off)};
-    store_some(errors + k, error_of(e, relation, polish), n - k);
+    store_some(errors + k, error_of(absolute_error(turned, off, ref.r), relation, polish), n - k);
   }
 }
 
 template <typename T>
-void step_errors(const PosePairs<T>& poses, const std::int64_t* pairs, std::size_t n,
-                 const StepOptions& options, double* translation, double* rotation, double* extra) {
-  const Lanes scale(options.scale);
-  const Mat3<Lanes> turn = spread_out(options.rotation);
+void errors_of_steps(const PosePairs<T>& poses, const std::int64_t* pairs, std::size_t n,
+                     const StepOptions& options, double* translation, double* rotation, double* extra) {
+  const StepRule<Lanes> rule{Lanes(options.scale), spread_out(options.rotation),
+                             options.world,        options.polish,
+                             options.has_extra,    options.extra};
   for (std::size_t k = 0; k < n; k += kLanes) {
     std::size_t first[kLanes], second[kLanes];
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -254,35 +254,12 @@ void step_errors(const PosePairs<T>& poses, const std::int64_t* pairs, std::size
     };
     const Pose<Lanes> est_i = at(poses.est, first), est_j = at(poses.est, second);
     const Pose<Lanes> ref_i = at(poses.ref, first), ref_j = at(poses.ref, second);
-    Pose<Lanes> est = relative(est_i, est_j);
-    const Pose<Lanes> ref = relative(ref_i, ref_j);
-    est.p = scale * est.p;
-    const Pose<Lanes> e = relative(ref, est);
+    const StepErrors<Lanes> e = step_errors(est_i, est_j, ref_i, ref_j, rule);
     const std::size_t here = n - k;
-    const Lanes off =
-        options.world ? norm(scale * (turn * (est_j.p - est_i.p)) - (ref_j.p - ref_i.p)) : norm(e.p);
-    store_some(translation + k, off, here);
-    store_some(rotation + k, error_of(e, Relation::rotation_deg, options.polish), here);
-    if (!options.has_extra) continue;
-    // Lengths of steps are taken in the world's frame: there no rotation's rounding enters.
-    const Lanes est_step = scale * norm(est_j.p - est_i.p), ref_step = norm(ref_j.p - ref_i.p);
-    Lanes value;
-    if (options.extra == Relation::point_distance)
-      value = distance_error(est_step, ref_step);
-    else if (options.extra == Relation::point_distance_error_ratio)
-      value = distance_error_percent(est_step, ref_step);
-    else
-      value = error_of(e, options.extra, options.polish);
-    store_some(extra + k, value, here);
+    store_some(translation + k, e.translation, here);
+    store_some(rotation + k, e.rotation_deg, here);
+    if (options.has_extra) store_some(extra + k, e.extra, here);
   }
-}
-
-// Squared, how far a last row may be off 0 0 0 1.
-constexpr double kLooseLastRow = 1e-12;
-
-inline Lanes squared_off_last_row(const Lanes (&last)[4]) {
-  const Lanes corner = last[3] - Lanes(1.0);
-  return last[0] * last[0] + last[1] * last[1] + last[2] * last[2] + corner * corner;
 }
 
 // Asks for four poses that will be read before long.
@@ -329,7 +306,6 @@ bool all_usable(const T* poses, std::size_t n, double* points, double& deviation
 
 template <typename T>
 void deviations(const T* poses, std::size_t n, double* out) {
-  const Lanes zero(0.0), loose(kLooseLastRow);
   for (std::size_t k = 0; k < n; k += kLanes) {
     const T* at[kLanes];
     for (std::size_t lane = 0; lane < kLanes; ++lane)
@@ -337,15 +313,7 @@ void deviations(const T* poses, std::size_t n, double* out) {
     const Pose<Lanes> p = load_poses(at[0], at[1], at[2], at[3]);
     Lanes last[4];
     transpose4(load4(at[0] + 12), load4(at[1] + 12), load4(at[2] + 12), load4(at[3] + 12), last);
-    const Vec3<Lanes> first = row(p.r, 0), second = row(p.r, 1), third = row(p.r, 2);
-    Lanes deviation = orthogonality_deviation(p.r);
-    deviation = select(dot(cross(first, second), third) < zero, Lanes(-1.0), deviation);
-    deviation = select(squared_off_last_row(last) > loose, Lanes(-2.0), deviation);
-    // x - x is zero or NaN.
-    Lanes finite = (p.p.x - p.p.x) + (p.p.y - p.p.y) + (p.p.z - p.p.z);
-    for (int i = 0; i < 9; ++i) finite = finite + (p.r.m[i] - p.r.m[i]);
-    for (int i = 0; i < 4; ++i) finite = finite + (last[i] - last[i]);
-    store_some(out + k, deviation + finite, n - k);
+    store_some(out + k, pose_deviation(p, last), n - k);
   }
 }
 
@@ -357,8 +325,8 @@ extern const TrajectoryKernels WMB_TRAJECTORY_TABLE = {
     distances,
     pose_errors<double>,
     pose_errors<float>,
-    step_errors<double>,
-    step_errors<float>,
+    errors_of_steps<double>,
+    errors_of_steps<float>,
     sums,
     count_below,
     keep_between,

@@ -2,17 +2,20 @@
 // The kernels of unfused.h, written once. Each file that includes this has defined, in wmb::isa's unnamed
 // namespace:
 //
-//   Real, Flag, kLanes     a vector of doubles with + - * / and comparisons, what comparing gives (with &),
-//   its width load, store            of up to kLanes elements of T at p; `left` says how many there are, the
-//   rest are zero store_index            a Real of whole numbers as int32 gather(p, index)       p[index[0]],
-//   p[index[1]], ... as a Real gather_two             the same, and p[index[0] + 1], ... counting(i) i, i +
-//   1, ... choose, magnitude      lane by lane whole(x)               x without its fraction where 0 <= x <
-//   2^31; anything elsewhere rounded<T>(x)          x rounded to T root(x)                correctly rounded
-//   Counter                add(flag), total()
-//   Sum                    add(Real, position), total(): four lanes, by position; (0 + 2) + (1 + 3)
-//   load_two(p, left, ...) p[0], p[2], ... and p[1], p[3], ..., loaded as by load
-//   below_of, inside_of    the vector parts of Select::below and between; they return how many values they
-//   took
+// - Real, Flag, kLanes: a vector of doubles with + - * / and comparisons, what comparing gives (with &), its
+//   width
+// - load, store: of up to kLanes elements of T at p; `left` says how many there are, the rest are zero
+// - load_two(p, left, ...): p[0], p[2], ... and p[1], p[3], ..., loaded as by load
+// - equal(p, left, value): which of the whole numbers at p are this one
+// - store_index: a Real of whole numbers as int32
+// - gather(p, index): p[index[0]], p[index[1]], ... as a Real; gather_two: the same, and p[index[0] + 1], ...
+// - counting(i): i, i + 1, ...
+// - choose, magnitude: lane by lane
+// - whole(x): x without its fraction where 0 <= x < 2^31; anything elsewhere
+// - rounded<T>(x): x rounded to T; root(x): correctly rounded
+// - Counter: add(flag), total()
+// - Sum: add(Real, position), total(): four lanes, by position; (0 + 2) + (1 + 3)
+// - below_of, inside_of: the vector parts of Select::below and between; they return how many values they took
 //
 // Each kernel works in two steps over a block of pixels: where they land, then what is seen there. One step
 // would be one long chain of dependent operations with a load from memory in the middle, and nothing to do
@@ -298,15 +301,35 @@ void between(std::int64_t n, const T* x, T least, T low, T high, T* kept, Ranks&
 }
 
 template <typename T>
+std::int64_t plain_scores(const PlainPairs<T>& pairs_, const SimilarityRule& rule_, double* scores) {
+  const PlainPairs<T> pairs = pairs_;
+  const SimilarityRule rule = rule_;
+  const Real one(1.0), none(0.0), half(rule.vector / 2), weight(rule.vector + rule.category);
+  const Real floor(static_cast<T>(rule.floor)), near(static_cast<T>(rule.near));
+  const Real unknown(category_part(pairs.mine, kAbsent, rule));
+  const Real other = pairs.mine == kAbsent ? unknown : none;
+  const Real same(category_part(pairs.mine, pairs.mine, rule));
+  Counter n_near;
+  for (std::int64_t j = 0; j < pairs.n; j += kLanes) {
+    const std::int64_t left = pairs.n - j;
+    const Real cosine = load(pairs.cosines + j, left);
+    Real part = choose(equal(pairs.categories + j, left, pairs.mine), same, other);
+    part = choose(equal(pairs.categories + j, left, kAbsent), unknown, part);
+    const Real score = ((cosine + one) * half + part) / weight;
+    store(scores + j, choose(cosine < floor, none, choose(score < one, score, one)), left);
+    n_near.add((magnitude(cosine - floor) < near) & (counting(j) < Real(static_cast<double>(pairs.n))));
+  }
+  return n_near.total();
+}
+
+template <typename T>
 constexpr Reproject<T> reproject_table() {
   return {land<T>, agree<T, Nearest>, agree<T, Bilinear>, distance<T>, round_trip<T>, sampled<T>};
 }
 
 constexpr Unfused table() {
-  return {reproject_table<float>(),
-          reproject_table<double>(),
-          {below<float>, between<float>},
-          {below<double>, between<double>}};
+  return {reproject_table<float>(),         reproject_table<double>(), {below<float>, between<float>},
+          {below<double>, between<double>}, plain_scores<float>,       plain_scores<double>};
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ void load_two(const T* p, std::int64_t, Real& first, Real& second) {
   first = p[0];
   second = p[1];
 }
+Flag equal(const std::int64_t* p, std::int64_t, std::int64_t value) { return *p == value; }
 Real counting(std::int64_t i) { return static_cast<double>(i); }
 Real choose(Flag f, Real a, Real b) { return f ? a : b; }
 Real magnitude(Real x) { return std::fabs(x); }

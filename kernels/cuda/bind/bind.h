@@ -27,7 +27,7 @@ enum class Type : int { float32, float64, uint8 };
 
 // Calls run(a value of the type) for a float type.
 template <typename Run>
-int with_float(int type, Run run) {
+auto with_float(int type, Run run) {
   if (type == static_cast<int>(Type::float32)) return run(float{});
   if (type == static_cast<int>(Type::float64)) return run(double{});
   throw std::invalid_argument("a float type must be 0 or 1");
@@ -41,6 +41,8 @@ void queue(int device, Address stream, Run run) {
   if (error != 0) throw std::runtime_error(error_text(error));
 }
 
+void bind_align(nb::module_& m);
 void bind_flow(nb::module_& m);
+void bind_image(nb::module_& m);
 
 }  // namespace wmb::cuda

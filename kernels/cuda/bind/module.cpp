@@ -14,5 +14,7 @@ NB_MODULE(_cuda, m) {
         return std::make_tuple(probe.error, probe.count, nanobind::str(probe.message));
       },
       "(CUDA error code, device count, error text) of counting the devices.");
+  wmb::cuda::bind_align(m);
   wmb::cuda::bind_flow(m);
+  wmb::cuda::bind_image(m);
 }

@@ -28,6 +28,16 @@ def item_by_item(
     return tuple(sys.modules["torch"].stack(column) for column in zip(*parts, strict=True))
 
 
+def joined(items: list[Any]) -> Any:
+    """The arrays, or tensors, of a list end to end."""
+    return np.concatenate(items) if isinstance(items[0], np.ndarray) else sys.modules["torch"].cat(items)
+
+
+def copied_to(like: Tensor, values: np.ndarray[Any, Any]) -> Tensor:
+    """What the host made, on the device of ``like``, without waiting for it."""
+    return sys.modules["torch"].from_numpy(values).to(like.device, non_blocking=True)
+
+
 def lengths_on(
     op: str, lengths: Any, like: Tensor, shape: tuple[int, ...], most: int, argument: str = "lengths"
 ) -> Tensor | None:
@@ -45,5 +55,4 @@ def lengths_on(
         if tuple(lengths.shape) != tuple(shape):
             raise bad_value(op, argument, f"have the batch's shape {tuple(shape)}", f"shape {tuple(lengths.shape)}")
         return lengths.reshape(-1).long().contiguous()
-    host = np.asarray(lengths)
-    return torch.from_numpy(lengths_of(op, host, tuple(shape), most, argument)).to(like.device, non_blocking=True)
+    return copied_to(like, lengths_of(op, np.asarray(lengths), tuple(shape), most, argument))

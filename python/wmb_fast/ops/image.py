@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import math
+import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +16,7 @@ from .._walls.arrays import BYTES, FLOATS, Array, ArrayLike, Call, take
 from .._walls.checks import one_of, real, same_shape, shape_text
 from .._walls.dispatch import declare, pick
 from .._walls.errors import ValueRangeWarning, bad_type, bad_value
-from .._walls.ext import core
+from .._walls.ext import core, kernels
 from .._walls.lazy import reference
 
 LAYOUTS = ("hwc", "chw", "hw")
@@ -43,6 +45,20 @@ class _Pair:
     def image(self) -> tuple[int, ...]:
         return self.a.shape[-len(self.layout) :]
 
+    @property
+    def is_bytes(self) -> bool:
+        return str(self.a.dtype).endswith("uint8")  # of NumPy or torch
+
+    def flat(self) -> tuple[Any, Any]:
+        """Both as (items, samples)."""
+        shape = math.prod(self.batch), math.prod(self.image)
+        return self.a.reshape(shape), self.b.reshape(shape)
+
+    def images(self) -> tuple[Any, Any]:
+        """Both as (items, H, W, C) or (items, C, H, W)."""
+        shape = math.prod(self.batch), *self.image, *((1,) if self.layout == "hw" else ())
+        return self.a.reshape(shape), self.b.reshape(shape)
+
 
 def mse(a: Images, b: Images, *, layout: str | None = None, backend: str = "auto") -> Any:
     """Mean squared error of pairs of images: ``mean (a - b)^2`` over all pixels and channels of a pair.
@@ -52,7 +68,7 @@ def mse(a: Images, b: Images, *, layout: str | None = None, backend: str = "auto
         b: The same shape and dtype.
         layout: ``hwc``, ``chw`` for (..., C, H, W), ``hw`` for (..., H, W). By default ``hw`` of two axes, ``hwc`` of
             more.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         (...), float32 for float32 images, else float64, in the square of the images' unit. NaN: a value is not finite,
@@ -65,7 +81,8 @@ def mse(a: Images, b: Images, *, layout: str | None = None, backend: str = "auto
     Numerics:
         Of uint8 exact: differences do not wrap round, their squares are summed in integers, one division in float64.
         Of floats differences and sums in float64, in fixed lanes and chunks: the same bits for any number of threads
-        and any batch. Nothing is copied but what is not contiguous.
+        and any batch. Nothing is copied but what is not contiguous. On a device likewise, in an order of its own: bytes
+        have the host's bits, floats the host's value to rounding and the same bits from run to run.
 
     Source:
         The definition.
@@ -80,6 +97,8 @@ def mse(a: Images, b: Images, *, layout: str | None = None, backend: str = "auto
     op = "mse"
     call, pairs, ragged = _pairs(op, a, b, layout)
     chosen = pick(op, backend, call.device)
+    if chosen == "cuda":
+        return _on_device(pairs, ragged, lambda pair: kernels("image").mse(*pair.flat()))
     return _given(call, pairs, ragged, [_difference(pair, chosen)[0] for pair in pairs])
 
 
@@ -104,7 +123,7 @@ def psnr(
             benchmark states (MemoBench: 99), or NaN to keep such pairs out of means. One infinite value makes a mean
             infinite.
         layout: As in :func:`mse`.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         (...), float32 for float32 images, else float64. NaN: a value is not finite, or the images have no pixels.
@@ -115,7 +134,8 @@ def psnr(
 
     Warns:
         ValueRangeWarning: Float images reach more than a tenth beyond ``data_range``; or it says that there are
-            negative values (2, or a pair that begins below 0), and there are none.
+            negative values (2, or a pair that begins below 0), and there are none. Not of images on a device: to look
+            at their values would wait for it.
 
     Numerics:
         As :func:`mse`; the logarithm in float64.
@@ -135,6 +155,8 @@ def psnr(
     chosen = pick(op, backend, call.device)
     _, extent = _data_range(op, data_range, pairs)
     without_error = real(op, "identical", identical, any_float=True)
+    if chosen == "cuda":
+        return _on_device(pairs, ragged, lambda pair: kernels("image").psnr(*pair.flat(), extent, without_error))
     results = []
     for pair in pairs:
         error, low, high = _difference(pair, chosen)
@@ -186,7 +208,7 @@ def ssim(
             the windows would lie elsewhere.
         order: ``rgb`` or ``bgr``, the order of three channels, of which ``gaussian11_gray`` makes grey: 0.299 red +
             0.587 green + 0.114 blue, of uint8 rounded as OpenCV does. OpenCV reads files as ``bgr``.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         (...), in -1..1, float32 for float32 images, else float64. NaN: a value is not finite.
@@ -202,7 +224,8 @@ def ssim(
         In float64, whatever the images' dtype, and within 1e-12 of the named library in float64; single precision, as
         torchmetrics has it for float32, is 1e-4 off on flat images. Of uint8 the sums of ``uniform7`` are integers and
         exact; the Gaussian's along rows are integers of 32 bits, with weights of 31 bits: within 1e-6, and on pictures
-        about 1e-11. The same bits for any number of threads and any batch.
+        about 1e-11. The same bits for any number of threads and any batch. On a device in float64, but for the sums of
+        ``uniform7`` of uint8, and the same bits from run to run.
 
     Source:
         Wang, Bovik, Sheikh and Simoncelli, IEEE Transactions on Image Processing 13 (2004), equation 13.
@@ -223,8 +246,10 @@ def ssim(
     names = [f"a[{i}]" if ragged else "a" for i in range(len(pairs))]
     for name, pair in zip(names, pairs, strict=True):
         _require_windows(op, name, pair, variant, said=layout is not None)
+    if chosen == "cuda":
+        return _on_device(pairs, ragged, lambda pair: _ssim(pair, (lowest, extent), variant, order, chosen))
     for pair in pairs:
-        if pair.a.dtype != np.uint8:
+        if not pair.is_bytes:
             _warn_of_range(op, data_range, *_difference(pair, chosen)[1:])
     results = [_ssim(pair, (lowest, extent), variant, order, chosen) for pair in pairs]
     return _given(call, pairs, ragged, results)
@@ -256,7 +281,8 @@ def _pair(op: str, item: str, a: Array, b: Array, layout: str | None) -> _Pair:
         raise bad_value(op, f"a{item}", wanted, shape_text(a))
     same_shape(op, f"b{item}", b, f"a{item}", a)
     if a.dtype != b.dtype:
-        raise bad_type(op, f"b{item}", f"have the dtype of a{item} ({a.dtype})", b.dtype)
+        first, second = (str(image.dtype).removeprefix("torch.") for image in (a, b))
+        raise bad_type(op, f"b{item}", f"have the dtype of a{item} ({first})", second)
     return _Pair(a, b, layout)
 
 
@@ -276,7 +302,7 @@ def _data_range(op: str, data_range: object, pairs: Sequence[_Pair]) -> tuple[fl
         low, high = (real(op, "data_range", end) for end in data_range)
         extent = high - low
     extent = real(op, "data_range", extent, above=0)
-    if any(pair.a.dtype == np.uint8 for pair in pairs) and (low, extent) != (0, 255):
+    if any(pair.is_bytes for pair in pairs) and (low, extent) != (0, 255):
         raise bad_value(op, "data_range", "be 255 for uint8 images", repr(data_range))
     return low, extent
 
@@ -303,32 +329,37 @@ def _warn_of_range(op: str, data_range: Range, least: Array, largest: Array) -> 
 
 def _difference(pair: _Pair, backend: str) -> tuple[Array, Array, Array]:
     """Mean squared errors, and the least and largest values (zero of bytes), each of the batch's shape."""
-    samples = int(np.prod(pair.image))
+    samples = math.prod(pair.image)
     if backend == "reference":
         both = np.stack([pair.a, pair.b]).reshape(2, *pair.batch, samples)
         extent = (both.min(axis=(0, -1)), both.max(axis=(0, -1))) if samples else (np.zeros(pair.batch),) * 2
         return reference.mse(pair.a, pair.b, layout=pair.layout), *extent
     squares, low, high = (np.empty(pair.batch) for _ in range(3))
-    flat = squares.size, samples
-    core.squared_difference(
-        pair.a.reshape(flat), pair.b.reshape(flat), squares.reshape(-1), low.reshape(-1), high.reshape(-1)
-    )
+    core.squared_difference(*pair.flat(), squares.reshape(-1), low.reshape(-1), high.reshape(-1))
     mean = squares / (samples or np.nan)
     return np.where(np.isfinite(mean), mean, np.nan), low, high
 
 
-def _ssim(pair: _Pair, data_range: tuple[float, float], variant: str, order: str, backend: str) -> Array:
+def _ssim(pair: _Pair, data_range: tuple[float, float], variant: str, order: str, backend: str) -> Any:
     """Similarities, of the batch's shape; ``data_range`` is where values begin, and their extent."""
     low, extent = data_range
     if backend == "reference":
         ends = (low, low + extent)
         return reference.ssim(pair.a, pair.b, data_range=ends, variant=variant, layout=pair.layout, order=order)
+    options = pair.layout == "chw", list(VARIANTS).index(variant), low, extent, order == "bgr"
+    if backend == "cuda":
+        return kernels("image").ssim(*pair.images(), *options)
     result = np.empty(pair.batch)
-    shape = (result.size, *pair.image, 1) if pair.layout == "hw" else (result.size, *pair.image)
-    a, b = pair.a.reshape(shape), pair.b.reshape(shape)
-    which = list(VARIANTS).index(variant)
-    core.ssim(a, b, pair.layout == "chw", which, low, extent, order == "bgr", result.reshape(-1))
+    core.ssim(*pair.images(), *options, result.reshape(-1))
     return result
+
+
+def _on_device(pairs: Sequence[_Pair], ragged: bool, launch: Callable[[_Pair], Any]) -> Any:
+    """The results of one launch a pair of batches; of lists stacked, in the first one's dtype."""
+    results = [launch(pair).reshape(pair.batch) for pair in pairs]
+    if not ragged:
+        return results[0]
+    return sys.modules["torch"].stack([result.to(results[0].dtype) for result in results])
 
 
 def _given(call: Call, pairs: Sequence[_Pair], ragged: bool, results: Sequence[Array]) -> Any:
@@ -338,6 +369,6 @@ def _given(call: Call, pairs: Sequence[_Pair], ragged: bool, results: Sequence[A
     return call.give(np.asarray(result, dtype=np.float32 if single else np.float64))
 
 
-declare("mse", "cpu", "reference")
-declare("psnr", "cpu", "reference")
-declare("ssim", "cpu", "reference")
+declare("mse", "cpu", "cuda", "reference")
+declare("psnr", "cpu", "cuda", "reference")
+declare("ssim", "cpu", "cuda", "reference")

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,10 +32,11 @@ IMAGES = (".png", ".jpg", ".jpeg")
 
 
 class Picture(NamedTuple):
-    """One frame in presentation order; its pixels are made when asked for."""
+    """One frame in presentation order; its pixels are made when asked for. ``n_bytes`` is what it holds in memory."""
 
     stamp: int | None
     rgb: Callable[[], Image]
+    n_bytes: int
 
 
 @dataclass
@@ -104,7 +105,7 @@ class FileSource:
                 ledger.stamps.append(frame.pts)
                 ledger.last = frame.duration or None
                 ledger.damaged_frames += bool(frame.is_corrupt)
-                yield Picture(frame.pts, partial(to_rgb, frame))
+                yield Picture(frame.pts, partial(to_rgb, frame), sum(plane.buffer_size for plane in frame.planes))
             _see_the_end(ledger)
 
     def _ends_with(self, trailer: bytes) -> bool:
@@ -230,6 +231,19 @@ def _see_the_end(ledger: Ledger) -> None:
     ledger.cut |= step > 0 and ledger.header_end - end > 1.5 * step
 
 
+def still(path: Path) -> Any:
+    """The frame of a file with one picture, as its decoder gives it.
+
+    Raises:
+        FileFormatError: A file with none that can be decoded, or with more.
+    """
+    with _container(path) as container:
+        frames = list(islice(_decoded(container, _video_stream(path, container), Ledger()), 2))
+    if len(frames) != 1:
+        raise refused(path, "hold one picture", "none that can be decoded" if not frames else "more")
+    return frames[0]
+
+
 class FolderSource:
     """A folder of frames: png or jpg, in natural order (2.png before 10.png)."""
 
@@ -258,7 +272,7 @@ class FolderSource:
                 what = f"{image.shape[1]}x{image.shape[0]} after {size[1]}x{size[0]}"
                 raise refused(file, "have the size of the frames before it", what)
             ledger.stamps.append(None)
-            yield Picture(None, partial(np.asarray, image))
+            yield Picture(None, image.copy, image.nbytes)
 
 
 def gaps(names: Sequence[str]) -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ from .r2m_files import read_tasks
 
 VIDEOS = (".mp4", ".webm", ".gif", ".mkv", ".mov", ".avi", ".m4v")
 POSES = (".commanded.json", ".commanded.npz")  # after the video's stem: the poses it was commanded to follow
+MASKS = ".tracks"  # after the video's stem: a folder of pictures that are masks, and no rollout
 TASKS = ".conf"  # R2M-Bench's tasks
 _MANIFESTS = (".json", ".yaml", ".yml", ".csv", TASKS)
 
@@ -140,7 +141,9 @@ def _in_folder(root: Path) -> Iterator[Rollout]:
     above = _whole(root).parent
     for where, folders, files in os.walk(root, onerror=_unreadable, followlinks=True):
         folder = Path(where)
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and _leads_on(root, folder / name))
+        masks = {Path(name).stem + MASKS for name in files if Path(name).suffix.lower() in VIDEOS}
+        wanted = (name for name in folders if not name.startswith(".") and name not in masks)
+        folders[:] = sorted(name for name in wanted if _leads_on(root, folder / name))
         seen = [folder / name for name in sorted(files) if not name.startswith(".")]
         videos = [path for path in seen if path.suffix.lower() in VIDEOS]
         rows = table_beside(videos)

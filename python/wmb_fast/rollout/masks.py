@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .._walls.errors import FileFormatError
-from .decode import FileSource, Ledger
+from .decode import still
+from .pixels import Converter
 
 Mask = npt.NDArray[np.bool_]
 WHO = "read_mask"
+# PNG's kinds of pixels, read at their full depth, and as what, where NumPy has no such kind.
+_READ = ("gray", "gray16be", "rgb24", "rgb48be", "rgba", "rgba64be", "monob", "ya8", "ya16be")
+_AS = {"monob": "gray", "ya8": "rgba", "ya16be": "rgba64be"}
 
 
 def read_mask(
@@ -24,7 +29,8 @@ def read_mask(
 
     Args:
         mask: Rows of numbers, in where above 0; ``{"size": [H, W], "counts": …}`` with COCO's run lengths, as a list or
-            as text; or the path of a picture, in where a pixel is above 0.
+            as text; or the path of a picture, in where a pixel is above 0 in any colour, and not transparent. Of a
+            picture with a palette its index counts.
         size: Width and height that it must have.
         beside: The folder that a relative path starts from.
 
@@ -114,13 +120,25 @@ def _rows(rows: Sequence[Any]) -> Mask:
     found = found[0] if found.ndim == 3 and found.shape[0] == 1 else found
     if found.ndim != 2:
         raise FileFormatError(f"{WHO}: rows must be of two dimensions, got shape {found.shape}")
+    if np.isnan(found).any():
+        raise FileFormatError(f"{WHO}: rows must be numbers, got nan")
     return np.asarray(found > 0)
 
 
 def _picture(path: Path) -> Mask:
-    if not path.is_file():
-        raise FileFormatError(f"{WHO}: mask must be a file that exists, got {path}")
-    images = [picture.rgb() for picture in FileSource(path).pictures(Ledger())]
-    if len(images) != 1:
-        raise FileFormatError(f"{WHO}: mask must be a file of one picture, got {len(images)}: {path}")
-    return np.asarray((images[0] > 0).any(axis=-1))
+    """In where a pixel is not black, nor transparent; of a picture with a palette where its index is not 0."""
+    if not os.path.isfile(path):  # Path.is_file raises for a name that is too long
+        raise FileFormatError(f"{WHO}: mask must be a file that exists, got {str(path)!r:.200}")
+    try:
+        frame = still(path)
+    except FileFormatError as error:
+        got = str(error).partition(", got ")[2].partition(": ")[0]
+        raise FileFormatError(f"{WHO}: mask must be a picture that can be read, got {got}: {path}") from error
+    name = frame.format.name
+    if name == "pal8":
+        return np.asarray(frame.to_ndarray()[0] > 0)
+    found = frame.to_ndarray(format=_AS.get(name, name)) if name in _READ else Converter()(frame)
+    if found.ndim == 2:
+        return np.asarray(found > 0)
+    inside = (found[..., :3] > 0).any(axis=-1)
+    return np.asarray(inside & (found[..., 3] > 0) if found.shape[-1] == 4 else inside)

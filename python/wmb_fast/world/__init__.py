@@ -4,6 +4,7 @@ to order. For every fault it is known which metrics must fall and which must not
 
 from .evidence import exact_evidence
 from .faults import FAULTS, Event, Fault
+from .objects import exact_case
 from .path import Pace
 from .render import World, render_world
 from .scene import Box, Material, Picture, Scene, default_scene
@@ -24,6 +25,7 @@ __all__ = [
     "World",
     "build",
     "default_scene",
+    "exact_case",
     "exact_evidence",
     "render_world",
     "save_world",

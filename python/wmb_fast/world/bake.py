@@ -83,6 +83,13 @@ def _painted(material: Material, width: float, height: float, density: float) ->
     return canvas.rgb
 
 
+def look_of(material: Material) -> Floats:
+    """What a metre of a material looks like, whatever it covers, in 8 x 8 cells, (8, 8, 3): colours from 0 to 255."""
+    rgb = _painted(material, 1.0, 1.0, 64.0)
+    cells: Floats = rgb.reshape(8, 8, 8, 8, 3).mean(axis=(1, 3))
+    return cells
+
+
 def _room_face(scene: Scene, face: int) -> tuple[npt.NDArray[np.uint8], float]:
     right, down = _ACROSS[face]
     canvas = Canvas(scene.size[right], scene.size[down], ROOM_DENSITY, (0, 0, 0))
@@ -107,7 +114,7 @@ def _cast_shadow(canvas: Canvas, scene: Scene, box: Box, face: int) -> None:
     (x, y, z), (middle_x, middle_z) = box.center, scene.middle
     x, z = x - middle_x, z - middle_z
     foot = -(y + box.size[1] / 2) if face == FLOOR else scene.size[1] + y - box.size[1] / 2
-    if foot > 0.05:
+    if foot > 0.05 or foot + box.size[1] < 0:  # above it, or sunk out of sight
         return
     cosine, sine = cos_sin(box.yaw_deg)
     dx = canvas.x - _f(scene.size[0] / 2 + x)

@@ -24,7 +24,7 @@ from .truth import FIRST_BOX, View
 
 Arrays = Mapping[str, Mapping[str, npt.NDArray[Any]]]
 
-_LEAST_SHARE, _FEWEST_PIXELS = 0.005, 16  # of the first picture to be a target; of any picture to be found there
+_LEAST_SHARE, FEWEST_PIXELS = 0.005, 16  # of the first picture to be a target; of any picture to be found there
 _CELLS = 12
 _OBJECT = 1
 
@@ -53,10 +53,10 @@ def exact_evidence(world: World, *, geometry: Iterable[int] = (), depth: Iterabl
     """
     frames = evidence_frames(world)
     views = [world.view(int(frame)) for frame in frames]
-    boxes = _targets(world, views[0])
+    boxes = targets(world, views[0])
     masks = np.array([[view.identities == FIRST_BOX + box for view in views] for box in boxes])
     masks = masks.reshape(len(boxes), len(views), *views[0].depth.shape)
-    found = masks.sum(axis=(2, 3)) >= _FEWEST_PIXELS
+    found = masks.sum(axis=(2, 3)) >= FEWEST_PIXELS
     embedding = np.zeros((len(boxes), len(views), _CELLS * _CELLS * 3), dtype=np.float32)
     for t, k in np.argwhere(found):
         embedding[t, k] = _appearance(views[k].rgb, masks[t, k])
@@ -72,10 +72,10 @@ def exact_evidence(world: World, *, geometry: Iterable[int] = (), depth: Iterabl
     return channels
 
 
-def _targets(world: World, first: View) -> list[int]:
+def targets(world: World, first: View, share: float = _LEAST_SHARE) -> list[int]:
     """The boxes that take up enough of the first picture, beams across the room left aside."""
     scene = world.scene(0)
-    least = max(_FEWEST_PIXELS, _LEAST_SHARE * first.identities.size)
+    least = max(FEWEST_PIXELS, share * first.identities.size)
     return [
         box
         for box, what in enumerate(scene.boxes)

@@ -29,6 +29,7 @@ Timeline: TypeAlias = tuple[tuple[int, Scene], ...]  # from which frame on, whic
 STALL_SECONDS = 2.0
 _OTHER_SCENE = 7919
 _OTHER_PAPER = 104729
+_UNDER = 0.01  # metres below the floor
 
 
 @dataclass(frozen=True)
@@ -192,6 +193,20 @@ def retextured_box(timeline: Timeline, blend: float, take: Take, poses: Poses) -
     return painted, [Event(frame, "retextured_box", f"{_name(timeline, box)} has another surface")]
 
 
+def missing_box(timeline: Timeline, share: float, take: Take, poses: Poses) -> tuple[Timeline, list[Event]]:
+    """The largest box in the first picture has sunk into the floor, in part or wholly, once it has been out of view."""
+    frame, box = _target("missing_box", take, poses)
+
+    def sink(scene: Scene) -> Scene:
+        old = scene.boxes[box]
+        x, y, z = old.center
+        top = old.size[1] / 2 - y
+        return scene.with_box(box, replace(old, center=(x, y + share * (top + _UNDER), z)))
+
+    gone = _changed_from(timeline, frame, take.n_frames, sink)
+    return gone, [Event(frame, "missing_box", f"{_name(timeline, box)} has sunk by {share:g} of its height")]
+
+
 def _target(fault: str, take: Take, poses: Poses) -> tuple[int, int]:
     """The frame from which on, and the box that, is changed."""
     box = take.target()
@@ -239,6 +254,8 @@ _LOCAL, _REVISIT = "worldmark.local_memory", "worldmark.revisit_memory"
 _APPEARANCE, _GEOMETRY = "worldmembench.object_appearance", "worldmembench.object_geometry"
 _VISIBLE, _DEPTH = "worldmembench.environment_visible", "worldmembench.environment_depth"
 _RECONSTRUCTION = "worldmembench.environment_reconstruction"
+_PRESENCE, _IDENTITY, _STRUCTURE = "opis.presence", "opis.identity", "opis.structure"
+_OBJECTS = (_PRESENCE, _IDENTITY, _STRUCTURE)
 _ACTIONS = (_DIRECTION, _PURITY, _LATENCY, _STABILITY)
 FAULTS: Mapping[str, Fault] = {
     fault.name: fault
@@ -253,13 +270,16 @@ FAULTS: Mapping[str, Fault] = {
         Fault("hard_cut", "scene", "share of the video before the cut", 0.4, 0, 1,
               (_LOCAL,), (_LATENCY,), hard_cut),
         Fault("repainted_wall", "scene", "weight of the new face over the old one", 1, 0, 1,
-              (_REVISIT, _VISIBLE), (*_ACTIONS, _DEPTH, _RECONSTRUCTION, _GEOMETRY), repainted_wall),
+              (_REVISIT, _VISIBLE), (*_ACTIONS, *_OBJECTS, _DEPTH, _RECONSTRUCTION, _GEOMETRY), repainted_wall),
         Fault("displaced_wall", "scene", "metres that it stands further back", 2, 0, 10,
-              (_DEPTH, _RECONSTRUCTION), (*_ACTIONS, _GEOMETRY), displaced_wall),
+              (_DEPTH, _RECONSTRUCTION), (*_ACTIONS, *_OBJECTS, _GEOMETRY), displaced_wall),
         Fault("squashed_box", "scene", "share of the height that is lost", 0.5, 0, 0.9,
-              (_GEOMETRY,), _ACTIONS, squashed_box),
+              (_GEOMETRY, _STRUCTURE), (*_ACTIONS, _PRESENCE, _IDENTITY), squashed_box),
         Fault("retextured_box", "scene", "weight of the new surface over the old one", 1, 0, 1,
-              (_APPEARANCE,), (*_ACTIONS, _GEOMETRY, _DEPTH, _RECONSTRUCTION, _VISIBLE), retextured_box),
+              (_APPEARANCE, _IDENTITY),
+              (*_ACTIONS, _GEOMETRY, _DEPTH, _RECONSTRUCTION, _VISIBLE, _PRESENCE, _STRUCTURE), retextured_box),
+        Fault("missing_box", "scene", "share of its height that has sunk into the floor; 1: it is gone", 1, 0, 1,
+              (_APPEARANCE, _GEOMETRY, _PRESENCE), (*_ACTIONS, _IDENTITY), missing_box),
     )
 }  # fmt: skip
 

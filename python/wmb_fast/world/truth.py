@@ -15,7 +15,7 @@ from .scene import Scene
 Pose = npt.NDArray[np.float64]
 TAN_HALF_VIEW = 0.7002075382097097  # of 35 degrees: a picture is 70 degrees wide
 FIRST_BOX = 6  # identities below are the room's faces
-_SURFACE = 1e-6  # a point is seen when nothing stands before this share of the way to it
+SURFACE = 1e-6  # a point is seen when nothing stands before this share of the way to it
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +80,9 @@ def trace(
     scene: Scene, origins: npt.NDArray[np.float64], directions: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
     """How far along each ray (N, 3), in lengths of its direction, something stands, and its identity."""
-    rays = np.ascontiguousarray(np.concatenate(np.broadcast_arrays(origins, directions), axis=-1))
-    t, identities = np.empty(len(rays)), np.empty(len(rays), np.int32)
-    bake(scene).world.trace(rays, t, identities)
+    each = np.ascontiguousarray(np.concatenate(np.broadcast_arrays(origins, directions), axis=-1))
+    t, identities = np.empty(len(each)), np.empty(len(each), np.int32)
+    bake(scene).world.trace(each, t, identities)
     return t, identities
 
 
@@ -96,16 +96,16 @@ def flow_between(
         return Flow(np.full((height, width, 2), np.nan), np.zeros((height, width), dtype=bool))
     x, y = np.meshgrid(np.arange(width, dtype=np.float64), np.arange(height, dtype=np.float64))
     fx, fy, cx, cy = _four(intrinsics)
-    rays = _rays(start, intrinsics, x, y)
-    depth, _ = trace(scenes[0], start[:3, 3], rays)
-    points = start[:3, 3] + depth[:, None] * rays
+    ways = rays(start, intrinsics, x, y)
+    depth, _ = trace(scenes[0], start[:3, 3], ways)
+    points = start[:3, 3] + depth[:, None] * ways
     there = (points - end[:3, 3]) @ end[:3, :3]
     z = np.where(there[:, 2] > 0, there[:, 2], np.nan)
     moved = np.stack((fx * there[:, 0] / z + cx, fy * there[:, 1] / z + cy), axis=-1)
     uv = moved.reshape(height, width, 2) - np.stack((x, y), axis=-1)
     way, _ = trace(scenes[1], end[:3, 3], points - end[:3, 3])
     inside = (np.abs(moved - (cx, cy)) <= (width / 2, height / 2)).all(axis=-1)
-    return Flow(uv, (inside & (way >= 1 - _SURFACE)).reshape(height, width))
+    return Flow(uv, (inside & (way >= 1 - SURFACE)).reshape(height, width))
 
 
 def same_shape(a: Scene, b: Scene) -> bool:
@@ -117,14 +117,14 @@ def same_shape(a: Scene, b: Scene) -> bool:
 def wall_in_view(scene: Scene, pose: Pose, wall: int, size: tuple[int, int]) -> bool:
     """Whether any of a wall would be in the picture, up to its very border, if no box stood before it."""
     x, y = np.meshgrid(np.linspace(-0.5, size[0] - 0.5, 65), np.linspace(-0.5, size[1] - 0.5, 41))
-    _, identities = trace(_emptied(scene), pose[:3, 3], _rays(pose, intrinsics_for(size), x, y))
+    _, identities = trace(_emptied(scene), pose[:3, 3], rays(pose, intrinsics_for(size), x, y))
     return bool((identities == wall).any())
 
 
 def box_in_view(scene: Scene, pose: Pose, box: int, size: tuple[int, int]) -> bool:
     """Whether any of a box would be in the picture, if nothing stood before it."""
     x, y = np.meshgrid(np.linspace(-0.5, size[0] - 0.5, 65), np.linspace(-0.5, size[1] - 0.5, 41))
-    _, identities = trace(_emptied(scene, box), pose[:3, 3], _rays(pose, intrinsics_for(size), x, y))
+    _, identities = trace(_emptied(scene, box), pose[:3, 3], rays(pose, intrinsics_for(size), x, y))
     return bool((identities == FIRST_BOX).any())
 
 
@@ -152,14 +152,14 @@ def wall_ahead(pose: Pose) -> int:
     return 2 * axis + int(forward[axis] > 0)
 
 
-def _rays(
+def rays(
     pose: Pose, intrinsics: npt.NDArray[np.float64], x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     """The directions, in the world, of some pixels, of depth 1. Products in turn, not a BLAS call, whose bits vary."""
     fx, fy, cx, cy = _four(intrinsics)
     a, b = ((x - cx) / fx).reshape(-1, 1), ((y - cy) / fy).reshape(-1, 1)
-    rays: npt.NDArray[np.float64] = a * pose[:3, 0] + b * pose[:3, 1] + pose[:3, 2]
-    return rays
+    ways: npt.NDArray[np.float64] = a * pose[:3, 0] + b * pose[:3, 1] + pose[:3, 2]
+    return ways
 
 
 def _four(intrinsics: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._walls.errors import bad_value
 from .association import Flags, Indices
 from .described import Described, Floats, describe
+from .records import check_objects, check_windows
 
 Record = Mapping[str, Any]
 _STILL = ("world_static", "protocol_frozen")
@@ -67,11 +67,11 @@ class Bank:
                 ``metadata`` with ``mobility`` and ``ambiguity_group``; all but the id may be missing.
 
         Raises:
-            ArgumentError: An id twice.
+            ArgumentError: An id that is missing or stands twice, a value of another form.
         """
+        check_objects(objects)
         ordered = sorted(objects, key=lambda one: str(one["object_id"]))
         ids = tuple(str(one["object_id"]) for one in ordered)
-        refuse_twice("Bank", "object_id", ids)
         vocabulary: dict[str, int] = {}
         told = [_mobility(one) for one in ordered]
         described = describe(
@@ -131,13 +131,12 @@ class Observations:
             vocabulary: The bank's.
 
         Raises:
-            ArgumentError: A window's id twice, or an observation's within a window.
+            ArgumentError: An id, of a window or of an object in it, that is missing or stands twice; a value of
+                another form.
         """
+        check_windows(windows)
         names = tuple(str(w.get("window_id", w.get("frame_index"))) for w in windows)
-        refuse_twice("Observations", "window_id", names)
         per_window = [sorted(w.get("objects") or (), key=lambda one: str(one["observed_id"])) for w in windows]
-        for name, listed in zip(names, per_window, strict=True):
-            refuse_twice("Observations", f"observed_id of window {name}", [str(one["observed_id"]) for one in listed])
         flat = [one for listed in per_window for one in listed]
         described = describe(
             [one.get("embedding") for one in flat],
@@ -161,18 +160,9 @@ class Observations:
         )
 
 
-def refuse_twice(op: str, what: str, ids: Sequence[str]) -> None:
-    """Raises where an id stands twice."""
-    seen: set[str] = set()
-    for one in ids:
-        if one in seen:
-            raise bad_value(op, what, "be unique", f"{one!r} twice")
-        seen.add(one)
-
-
 def boxes_of(boxes: Sequence[Sequence[float] | None]) -> Floats:
-    """(N, 4), NaN rows for ``None``."""
-    rows = [(np.nan,) * 4 if box is None else tuple(float(x) for x in box) for box in boxes]
+    """(N, 4), NaN rows for ``None``, and NaN for a ``None`` in a row: a number that was not finite."""
+    rows = [(np.nan,) * 4 if box is None else box for box in boxes]
     return np.array(rows, dtype=np.float64).reshape(-1, 4)
 
 

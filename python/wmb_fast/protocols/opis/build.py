@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from .bank import Bank
 from .constants import MASK_MARGIN_PX, QUERY_POINTS
 from .described import Array, Floats
 
+WHO = "reference_bank"
 SAME_MASK, SAME_BOX, CONTAINED = 0.82, 0.88, 0.92  # from these overlaps on, two masks are one instance
 
 
@@ -64,24 +66,16 @@ def reference_bank(
         >>> bank.ids, bank.boxes.tolist()
         (('a',), [[4.0, 4.0, 20.0, 20.0]])
     """
-    shapes = masks.shape
     n = len(ids)
-    if len(shapes) != 3 or any(len(x) != n for x in (masks, embeddings, categories)):
-        got = f"{len(masks)}, {len(embeddings)} and {len(categories)}"
-        raise bad_value("reference_bank", "masks, embeddings and categories", f"be of {n} instances, as ids", got)
-    inside = np.asarray(masks) != 0
-    empty = np.flatnonzero(~inside.any(axis=(1, 2)))
-    if len(empty):
-        raise bad_value("reference_bank", f"mask of {ids[int(empty[0])]}", "have at least one pixel", "none")
-    points: list[Floats | None] = [None] * n
-    if depth is not None:
-        if intrinsics is None:
-            raise bad_value("reference_bank", "intrinsics", "be given with depth", "None")
-        if depth.shape != shapes[1:]:
-            raise bad_value("reference_bank", "depth", f"have the masks' size {shapes[1:]}", depth.shape)
-        points = [lifted(mask, depth, intrinsics) for mask in inside]
-    boxes = np.array([mask_box(mask) for mask in inside]).reshape(-1, 4)
+    inside = _masks(masks, ids, embeddings, categories)
+    for name, told in (("attributes", attributes), ("mobility", mobility)):
+        if told and len(told) != n:
+            raise bad_value(WHO, name, f"be of {n} instances, as ids", len(told))
     sureness = inside.sum(axis=(1, 2)) if confidence is None else np.asarray(confidence, dtype=np.float64)
+    if sureness.shape != (n,) or not np.isfinite(sureness).all():
+        raise bad_value(WHO, "confidence", f"be {n} finite numbers, as ids", np.array2string(sureness, threshold=8))
+    points = _points(inside, depth, intrinsics)
+    boxes = np.array([mask_box(mask) for mask in inside]).reshape(-1, 4)
     kept = distinct(inside, boxes, sureness)
     records = [
         {
@@ -96,6 +90,38 @@ def reference_bank(
         for i in kept
     ]
     return Bank.of_records(records)
+
+
+def _masks(masks: Any, ids: Sequence[str], embeddings: Array, categories: Sequence[str | None]) -> Flags:
+    """The masks (N, H, W), one an id, none of them empty."""
+    try:
+        inside: Flags = np.asarray(masks) != 0
+    except ValueError:
+        raise bad_value(WHO, "masks", "be of one size", "others") from None
+    n = len(ids)
+    if inside.ndim != 3 or any(len(x) != n for x in (inside, embeddings, categories)):
+        got = f"shape {inside.shape}, {len(embeddings)} and {len(categories)}"
+        raise bad_value(WHO, "masks, embeddings and categories", f"be (N, H, W), N and N of {n} instances, as ids", got)
+    twice = next((name for name, count in Counter(map(str, ids)).items() if count > 1), None)
+    if twice is not None:
+        raise bad_value(WHO, "ids", "be unique", f"{twice!r} twice")
+    empty = np.flatnonzero(~inside.any(axis=(1, 2)))
+    if len(empty):
+        raise bad_value(WHO, f"mask of {ids[int(empty[0])]}", "have at least one pixel", "none")
+    return inside
+
+
+def _points(inside: Flags, depth: Array | None, intrinsics: Array | None) -> Sequence[Floats | None]:
+    """Points on each mask; none without depth."""
+    if depth is None:
+        return [None] * len(inside)
+    if intrinsics is None:
+        raise bad_value(WHO, "intrinsics", "be given with depth", "None")
+    if np.shape(intrinsics) not in ((3, 3), (4,)):
+        raise bad_value(WHO, "intrinsics", "have shape (3, 3) or (4,)", np.shape(intrinsics))
+    if depth.shape != inside.shape[1:]:
+        raise bad_value(WHO, "depth", f"have the masks' size {inside.shape[1:]}", depth.shape)
+    return [lifted(mask, depth, intrinsics) for mask in inside]
 
 
 def mask_box(mask: Flags) -> tuple[float, float, float, float]:

@@ -7,6 +7,7 @@ appearance score, for Structure where a match has a structure score. Every funct
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -110,7 +111,7 @@ def opis_score(
     *,
     weights: Sequence[float] = WEIGHTS,
 ) -> float | None:
-    """``100 (w_P P + w_I I + w_S S)``: Eq. 8; ``None`` where a component is.
+    """``100 (w_P P + w_I I + w_S S)``: Eq. 8; ``None`` where a component is, or is NaN.
 
     Raises:
         ArgumentError: Weights that are negative or do not add up to 1.
@@ -123,6 +124,8 @@ def opis_score(
     if len(shares) != 3 or min(shares) < 0 or abs(sum(shares) - 1) > 1e-9:
         raise bad_value("opis_score", "weights", "be three numbers of at least 0 that add up to 1", list(weights))
     if presence is None or identity is None or structure is None:
+        return None
+    if math.isnan(presence + identity + structure):
         return None
     return 100.0 * (shares[0] * presence + shares[1] * identity + shares[2] * structure)
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..._walls.checks import real
 from ..._walls.errors import bad_value
 from .bank import Bank, Observations
 from .claims import Claim, Judgement, Verdict, claim_structure
 from .constants import FIRST_SECOND, MIN_CLAIM_CONFIDENCE, STRIDE
 from .pose import Landmarks, landmarks, pose_structure
-from .records import check_observation, check_projection, check_scene, check_structure, frames_of
+from .records import check_projection, check_structure, frames_of, mapping
 from .rows import Case, Measured
 from .structure import Correspondences
 from .visibility import Projections
@@ -32,7 +33,7 @@ def sampled_frames(n_frames: int, fps: float) -> range:
         >>> len(sampled_frames(300, 30.0)), sampled_frames(160, 16.0)
         (34, range(16, 160, 8))
     """
-    return range(round(FIRST_SECOND * fps), n_frames, STRIDE)
+    return range(round(FIRST_SECOND * real("sampled_frames", "fps", fps, above=0)), n_frames, STRIDE)
 
 
 def case_of(
@@ -50,10 +51,10 @@ def case_of(
     Raises:
         ArgumentError: Ids that stand twice, records that do not go together, numbers that are none.
     """
-    check_scene(reference)
-    check_observation(observation)
-    bank = Bank.of_records(reference["objects"])
-    seen = Observations.of_records(observation["windows"], bank.vocabulary)
+    objects: Any = mapping("reference", reference).get("objects")
+    windows: Any = mapping("observation", observation).get("windows")
+    bank = Bank.of_records(objects)
+    seen = Observations.of_records(windows, bank.vocabulary)
     dynamic = None if structure is None else dynamic_structure(structure, bank, seen)
     if geometry is None:
         return Case.without_geometry(bank, seen, dynamic)

@@ -18,83 +18,87 @@ Record = Mapping[str, Any]
 _INT64 = np.iinfo(np.int64)
 
 
-def check_scene(scene: Any) -> None:
-    """``reference_scene.json``: a list of objects."""
-    for at, one in _items("reference.objects", _mapping("reference", scene).get("objects")):
-        _text(f"{at}.object_id", one.get("object_id"))
+def check_objects(objects: Any) -> None:
+    """The objects of ``reference_scene.json``: a list, each with an id of its own."""
+    items = _items("reference.objects", objects)
+    _ids(items, "object_id")
+    for at, one in items:
         _check_object(at, one)
         _numbers(f"{at}.points", one.get("points"), -1, 3)
-        mobility = _mapping(f"{at}.metadata.mobility", _mapping(f"{at}.metadata", one.get("metadata")).get("mobility"))
+        mobility = mapping(f"{at}.metadata.mobility", mapping(f"{at}.metadata", one.get("metadata")).get("mobility"))
         for key in ("kinematic_class", "motion_expectation", "evaluation_track"):
             if key in mobility:
                 _text(f"{at}.metadata.mobility.{key}", mobility[key])
 
 
-def check_observation(seen: Any) -> None:
-    """``video_observation.json``: a list of frames, each with a list of objects."""
-    for at, window in _items("observation.windows", _mapping("observation", seen).get("windows")):
+def check_windows(windows: Any) -> None:
+    """The frames of ``video_observation.json``: a list, each with an id of its own and a list of such objects."""
+    items = _items("observation.windows", windows)
+    _ids(items, "window_id", "frame_index")
+    for at, window in items:
         index = window.get("frame_index")
         whole = isinstance(index, (int, np.integer)) and not isinstance(index, bool)
         if index is not None and not (whole and -1 <= int(index) <= _INT64.max):
             raise bad_value("opis", f"{at}.frame_index", "be a whole number of at least 0", f"{index!r:.40}")
         _numbers(f"{at}.frame_size", window.get("frame_size"), 2)
         _numbers(f"{at}.timestamp", window.get("timestamp"))
-        for place, one in _items(f"{at}.objects", window.get("objects") or []):
-            _text(f"{place}.observed_id", one.get("observed_id"))
+        objects = _items(f"{at}.objects", window.get("objects") or [])
+        _ids(objects, "observed_id")
+        for place, one in objects:
             _check_object(place, one)
 
 
 def frames_of(geometry: Any, wanted: Sequence[int]) -> list[Record | None]:
     """The frames of a geometry artefact by index, checked; ``None`` where it has none."""
-    told = _mapping("geometry.frames", _mapping("geometry", geometry).get("frames"))
+    told = mapping("geometry.frames", mapping("geometry", geometry).get("frames"))
     frames = [told.get(str(index)) for index in wanted]
     for index, frame in zip(wanted, frames, strict=True):
         if frame is not None:
-            _check_frame(f"geometry.frames.{index}", _mapping(f"geometry.frames.{index}", frame))
+            _check_frame(f"geometry.frames.{index}", mapping(f"geometry.frames.{index}", frame))
     return frames
 
 
 def check_projection(at: str, one: Any) -> None:
     """What is known of one reference object in one frame: as many depths and confidences as points."""
-    record = _mapping(at, one)
+    record = mapping(at, one)
     if "projected_pixels" in record:
-        count = len(_numbers(f"{at}.projected_pixels", record["projected_pixels"], -1, 2))
-        _numbers(f"{at}.projected_depth", record.get("projected_depth", ""), count)
+        count = len(_given(at, record, "projected_pixels", -1, 2))
+        _given(at, record, "projected_depth", count)
     else:
-        count = len(_numbers(f"{at}.reference_points_3d", record.get("reference_points_3d", ""), -1, 3))
-        _numbers(f"{at}.intrinsics", record.get("intrinsics", ""), 3, 3)
-        if len(_numbers(f"{at}.world_to_camera", record.get("world_to_camera"), -1, 4)) not in (3, 4):
+        count = len(_given(at, record, "reference_points_3d", -1, 3))
+        _given(at, record, "intrinsics", 3, 3)
+        if len(_given(at, record, "world_to_camera", -1, 4)) not in (3, 4):
             raise bad_value("opis", f"{at}.world_to_camera", "be a matrix (3, 4) or (4, 4)", "another")
-    _numbers(f"{at}.current_depth", record.get("current_depth", ""), count)
+    _given(at, record, "current_depth", count)
     if "depth_confidence" in record:
-        sure = record["depth_confidence"]
-        _numbers(f"{at}.depth_confidence", "" if sure is None else sure, count)
+        _given(at, record, "depth_confidence", count)
     _numbers(f"{at}.camera_confidence", record.get("camera_confidence"))
 
 
 def check_structure(structure: Any) -> None:
     """A structure artefact: claims, judgements, landmarks."""
-    made = _mapping("structure", structure)
-    config = _mapping("structure.metadata", made.get("metadata")).get("structure_config")
-    _numbers("structure_config.min_confidence", _mapping("structure_config", config).get("min_confidence", 0.0))
-    for name, body in _mapping("structure.pose_references", made.get("pose_references")).items():
-        _check_body(f"pose_references.{name}", body)
+    made = mapping("structure", structure)
+    config = mapping("structure.metadata", made.get("metadata")).get("structure_config")
+    if "min_confidence" in (told := mapping("structure_config", config)):
+        _given("structure_config", told, "min_confidence")
+    for name, body in mapping("structure.pose_references", made.get("pose_references")).items():
+        check_body(f"pose_references.{name}", body)
     for at, item in _items("structure.pose_measurements", made.get("pose_measurements") or []):
         _check_texts(at, item, "window_id", "reference_id", "observed_id")
-        _check_body(f"{at}.record", item.get("record"))
+        check_body(f"{at}.record", item.get("record"))
     for at, item in _items("structure.claims", made.get("claims") or []):
         _check_texts(at, item, "reference_id", "fact_id", "family")
-        _numbers(f"{at}.confidence", item.get("confidence", ""))
+        _given(at, item, "confidence")
     for at, item in _items("structure.judgments", made.get("judgments") or []):
         _check_texts(at, item, "window_id", "reference_id", "observed_id", "fact_id", "status")
-        _numbers(f"{at}.confidence", item.get("confidence", ""))
+        _given(at, item, "confidence")
 
 
 def _check_object(at: str, one: Record) -> None:
     _numbers(f"{at}.bbox", one.get("bbox"), 4)
     if one.get("embedding") is not None:
         _numbers(f"{at}.embedding", one["embedding"], -1)
-    _mapping(f"{at}.attributes", one.get("attributes"))
+    mapping(f"{at}.attributes", one.get("attributes"))
     if one.get("category") is not None:
         _text(f"{at}.category", one["category"])
 
@@ -105,16 +109,18 @@ def _check_frame(at: str, frame: Record) -> None:
         _numbers(f"{at}.{name}", frame.get(name), -1, 2)
     _numbers(f"{at}.reprojection_errors", frame.get("reprojection_errors"), -1)
     _numbers(f"{at}.homography", frame.get("homography"), 3, 3)
-    _mapping(f"{at}.instance_visibility", frame.get("instance_visibility"))
+    mapping(f"{at}.instance_visibility", frame.get("instance_visibility"))
 
 
-def _check_body(at: str, body: Any) -> None:
-    record = _mapping(at, body)
+def check_body(at: str, body: Any) -> None:
+    """One body's landmarks and segments."""
+    record = mapping(at, body)
     _text(f"{at}.profile", record.get("profile"))
-    for place, point in _items(f"{at}.points", record.get("points")):
-        _text(f"{place}.name", point.get("name"))
+    points = _items(f"{at}.points", record.get("points"))
+    _ids(points, "name")
+    for place, point in points:
         _numbers(f"{place}.xyz", point.get("xyz"), 3)
-        _numbers(f"{place}.confidence", point.get("confidence", ""))
+        _given(place, point, "confidence")
     edges = record.get("edges")
     if not isinstance(edges, (list, tuple)) or any(not isinstance(e, (list, tuple)) or len(e) != 2 for e in edges):
         raise bad_value("opis", f"{at}.edges", "be a list of pairs of names", f"{edges!r:.40}")
@@ -125,7 +131,7 @@ def _check_texts(at: str, item: Record, *keys: str) -> None:
         _text(f"{at}.{key}", item.get(key))
 
 
-def _mapping(at: str, value: Any) -> Record:
+def mapping(at: str, value: Any) -> Record:
     """A mapping; nothing is an empty one."""
     if value is None:
         return {}
@@ -144,10 +150,27 @@ def _items(at: str, value: Any) -> list[tuple[str, Record]]:
     return [(f"{at}[{i}]", one) for i, one in enumerate(value)]
 
 
+def _ids(items: Sequence[tuple[str, Record]], key: str, other: str = "") -> None:
+    """Requires a text or whole number under ``key`` (or else ``other``) of every item, no two alike."""
+    seen: set[str] = set()
+    for at, one in items:
+        name = one.get(key, one.get(other)) if other else one.get(key)
+        _text(f"{at}.{key}", name)
+        if str(name) in seen:
+            raise bad_value("opis", f"{at}.{key}", "be unique", f"{name!r} twice")
+        seen.add(str(name))
+
+
 def _text(at: str, value: Any) -> None:
     """Text, or a whole number that stands for it."""
     if not isinstance(value, (str, int)) or isinstance(value, bool):
         raise bad_value("opis", at, "be text", f"{value!r:.40}")
+
+
+def _given(at: str, record: Record, key: str, *shape: int) -> Any:
+    """Numbers that must be there."""
+    value = record.get(key)
+    return _numbers(f"{at}.{key}", "" if value is None else value, *shape)
 
 
 def _numbers(at: str, value: Any, *shape: int) -> Any:

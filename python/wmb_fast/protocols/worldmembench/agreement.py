@@ -68,6 +68,8 @@ def static_alignment(
     ballots = numbers(op, "votes", votes, "(N, V)")
     if not len(models_a) == len(models_b) == len(first) == len(second) == len(ballots):
         raise bad_value(op, "models, scores and votes", "be of the same pairs", f"{len(models_a)} and {len(ballots)}")
+    if not np.isin(ballots[~np.isnan(ballots)], (-1, 0, 1)).all():
+        raise bad_value(op, "votes", "hold -1, 0, 1 and NaN", "other numbers")
     margin = first - second
     found = pairwise_agreement(margin, ballots)
     majority = np.sign(np.nansum(np.sign(ballots), axis=1))
@@ -142,7 +144,7 @@ def checklist_alignment(votes: npt.ArrayLike, judged: npt.ArrayLike) -> Checklis
     if ballots.shape[:2] != answers.shape:
         raise bad_value(op, "judged", f"have shape {ballots.shape[:2]}", answers.shape)
     for name, rows in (("votes", ballots), ("judged", answers)):
-        if not np.isin(rows[np.isfinite(rows)], (0, 1)).all():
+        if not np.isin(rows[~np.isnan(rows)], (0, 1)).all():
             raise bad_value(op, name, "hold 0, 1 and NaN", "other numbers")
     given = np.isfinite(ballots)
     balance = np.sign(np.where(given, 2 * ballots - 1, 0).sum(axis=2))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._walls.checks import integer, one_of, shape_text, trailing
+from ..._walls.checks import integer, one_of, real, shape_text, trailing
 from ..._walls.errors import bad_type, bad_value
 from ...ops.align import umeyama
 from ...ops.rpe import rpe
@@ -59,7 +59,7 @@ def target_poses(
         have it, ends a frame's motion short of it.
 
     Raises:
-        ArgumentError: The plan turns, and nothing says how far a frame.
+        ArgumentError: The plan turns, and nothing says how far a frame; a rate that is not above 0.
 
     Source:
         WorldMemBench, section 3.3, and the release's folder names (``lrlrlr_sym_1dpf``). RECONSTRUCTED: the paper gives
@@ -78,6 +78,9 @@ def target_poses(
     sums = np.cumsum(counts, axis=0)
     turn = plan.degrees_per_frame if degrees_per_frame is None else degrees_per_frame
     walk = plan.distance_per_frame if distance_per_frame is None else distance_per_frame
+    for name, rate in (("degrees_per_frame", turn), ("distance_per_frame", walk)):
+        if rate is not None:
+            real("target_poses", name, rate, above=0)
     if turn is None:
         if counts[:, 2:].any():
             raise bad_value("target_poses", "degrees_per_frame", "be given for a plan that turns", "None")

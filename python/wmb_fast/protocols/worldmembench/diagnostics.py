@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..._walls.checks import one_of, real, shape_text
 from ..._walls.errors import bad_value
 from .arrays import Values, flags, numbers
 from .constants import TOLERANCES_DEG
@@ -50,6 +51,9 @@ def revisit_curves(scores: Scores) -> dict[str, Values]:
         scores: Model to (N, K) scores of its cases; NaN where there is none: such a case is left out of the curve as a
             whole, so that all points of a curve are of the same cases.
 
+    Raises:
+        ArgumentError: Other shapes, models with different numbers of revisits.
+
     Example:
         >>> curves = revisit_curves({"a": [[1.0, 0.5], [0.8, 0.3]], "b": [[0.5, 0.5]]})
         >>> curves["a"].round(6).tolist(), curves["mean"].round(6).tolist()
@@ -60,6 +64,9 @@ def revisit_curves(scores: Scores) -> dict[str, Values]:
         rows = numbers("revisit_curves", f"scores[{model!r}]", given, "(N, K)")
         rows = rows[np.isfinite(rows).all(axis=1)]
         curves[model] = _mean_rows(rows)
+    counts = sorted({curve.size for curve in curves.values()})
+    if len(counts) > 1:
+        raise bad_value("revisit_curves", "scores", "have as many revisits of every model", counts)
     if curves:
         curves["mean"] = _mean_rows(np.array([c for c in curves.values() if np.isfinite(c).all()]))
     return curves
@@ -78,8 +85,13 @@ def multi_revisit_decrease(scores: Scores, qualified: Mapping[str, npt.ArrayLike
         (0.2, 0.4, 1, 1)
     """
     op = "multi_revisit_decrease"
-    rows = {m: numbers(op, f"scores[{m!r}]", s, "(N, K)") for m, s in scores.items()}
-    return _effect(op, {m: r[:, 0] - r[:, -1] for m, r in rows.items()}, qualified)
+    falls = {}
+    for model, given in scores.items():
+        rows = numbers(op, f"scores[{model!r}]", given, "(N, K)")
+        if rows.shape[1] < 2:
+            raise bad_value(op, f"scores[{model!r}]", "have at least two revisits", shape_text(rows))
+        falls[model] = np.where(np.isfinite(rows).all(axis=1), rows[:, 0] - rows[:, -1], np.nan)
+    return _effect(op, falls, qualified)
 
 
 def cross_axis_excess(lrlr: Scores, lrud: Scores, qualified: Mapping[str, npt.ArrayLike] | None = None) -> Effect:
@@ -128,6 +140,8 @@ def axis_row(lrlr: Scores, lrud: Scores) -> AxisRow:
         >>> round(row.d_lrlr, 3), round(row.d_lrud, 3), round(row.delta_axis, 3)
         (0.166, 0.186, 0.02)
     """
+    if set(lrlr) != set(lrud):
+        raise bad_value("axis_row", "lrud", f"have the models of lrlr, {sorted(lrlr)}", sorted(lrud))
     means = []
     for name, scores in (("lrlr", lrlr), ("lrud", lrud)):
         curve = revisit_curves(scores).get("mean", np.zeros(0))
@@ -141,6 +155,9 @@ def axis_row(lrlr: Scores, lrud: Scores) -> AxisRow:
 
 def _effect(op: str, differences: Mapping[str, Values], qualified: Mapping[str, npt.ArrayLike] | None) -> Effect:
     by_model, all_cases, n = {}, [], 0
+    absent = sorted(set(differences) - set(qualified)) if qualified is not None else []
+    if absent:
+        raise bad_value(op, "qualified", f"have the models {sorted(differences)}", f"no {absent[0]!r}")
     for model, values in differences.items():
         given = None if qualified is None else np.asarray(qualified[model])
         kept = values[flags(op, f"qualified[{model!r}]", given, values.shape) & np.isfinite(values)]
@@ -163,6 +180,8 @@ def tolerance_sensitivity(
         angles: Model to the angles of its N cases; a departure of at least 30 degrees is always asked for.
         tolerances: Of the return, in degrees.
     """
+    if set(scores) != set(angles):
+        raise bad_value("tolerance_sensitivity", "angles", f"have the models {sorted(scores)}", sorted(angles))
     found = {}
     for tolerance in tolerances:
         kept = {m: np.array([whole(a.qualified(tolerance=tolerance)) for a in some]) for m, some in angles.items()}
@@ -268,6 +287,10 @@ def compare_policies(
         latencies: Policy to video to seconds from end to end.
         baseline: The policy that speed-ups are relative to: its mean latency over another's.
 
+    Raises:
+        ArgumentError: Other policies in ``latencies`` than in ``scores``, a latency that is not above 0, no such
+            baseline.
+
     Source:
         WorldMemBench, section 5.5 and table 3 (EXACT).
 
@@ -278,10 +301,13 @@ def compare_policies(
         >>> found["fov"].scores, round(found["fov"].speedup, 2), found["full"].latency_s
         ({'m': 0.6}, 1.23, 322.16)
     """
-    if baseline not in latencies:
-        raise bad_value("compare_policies", "baseline", f"be one of {', '.join(latencies)}", repr(baseline))
+    op = "compare_policies"
     if set(scores) != set(latencies):
-        raise bad_value("compare_policies", "latencies", f"have the policies {sorted(scores)}", sorted(latencies))
+        raise bad_value(op, "latencies", f"have the policies {sorted(scores)}", sorted(latencies))
+    one_of(op, "baseline", baseline, latencies)
+    for policy, times in latencies.items():
+        for video, time in times.items():
+            real(op, f"latencies[{policy!r}][{video!r}]", time, above=0)
     videos = sorted(set.intersection(*(set(times) for times in latencies.values())))
     seconds = {policy: _mean([times[video] for video in videos]) for policy, times in latencies.items()}
     metrics = [m for m in scores[baseline] if all(m in by_metric for by_metric in scores.values())]

@@ -24,6 +24,7 @@ from .judge import Judgement
 
 MISSING_ANSWERS = ("missing", "zero")
 NOT_STARTED = "not_started: the event did not start, which counts 0"
+UNREAD = "unread: what could not be read counts 0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +90,7 @@ def dynamic_memory(
     n_missing = sum(answer is None for answer in judgement.answers)
     if started is None and missing_answer == "zero":
         started = False
-    scores = np.array(
-        [
-            math.nan if answer is None else float(answer == question.answer)
-            for answer, question in zip(judgement.answers, checklist.questions, strict=True)
-        ]
-    )
+    scores = _against(judgement, checklist)
     if missing_answer == "zero":
         scores = np.nan_to_num(scores)
     if started is None:
@@ -103,13 +99,28 @@ def dynamic_memory(
         scores[:] = 0.0
     detail = {"problems": list(judgement.problems), "missing_answers": n_missing}
     why = "; ".join(judgement.problems) or "no_answer: the judge gave none"
-    gate = missing(why, 1, detail) if started is None else Measure(float(started), "", 1, 1, detail)
-    zero = NOT_STARTED if started is False else ""
-    aspects = {
-        aspect: _mean(scores[[q.aspect == aspect for q in checklist.questions]], why, zero, {}) for aspect in ASPECTS
-    }
-    overall = _mean(scores, why, zero, {**detail, "questions": scores, "started": started})
+    gate_zero = f"{UNREAD}: {why}" if started is False and judgement.started is None else ""
+    gate = missing(why, 1, detail) if started is None else Measure(float(started), gate_zero, 1, 1, detail)
+    unread = np.array([answer is None for answer in judgement.answers])
+
+    def zero(of: npt.NDArray[np.bool_]) -> str:
+        """What made some of these questions 0, other than their answers."""
+        if started is False:
+            return gate_zero or NOT_STARTED
+        return f"{UNREAD}: {why}" if unread[of].any() else ""
+
+    which = {aspect: np.array([q.aspect == aspect for q in checklist.questions]) for aspect in ASPECTS}
+    aspects = {aspect: _mean(scores[of], why, zero(of), {}) for aspect, of in which.items()}
+    overall = _mean(
+        scores, why, zero(np.ones(len(scores), dtype=bool)), {**detail, "questions": scores, "started": started}
+    )
     return DynamicMemory(gate, scores, aspects, overall, n_missing)
+
+
+def _against(judgement: Judgement, checklist: Checklist) -> npt.NDArray[np.float64]:
+    """1 where an answer is the frozen one, 0 where not, NaN where there is none."""
+    pairs = zip(judgement.answers, checklist.questions, strict=True)
+    return np.array([math.nan if answer is None else float(answer == question.answer) for answer, question in pairs])
 
 
 def _gate(judgement: Judgement, fewest: int, ranges: Ranges | None) -> bool | None:

@@ -22,7 +22,7 @@ from ..._walls.checks import integer, one_of, shape_text
 from ..._walls.errors import bad_value
 from ...ops.cosine import cosine_pairs
 from ...ops.mask import mask_iou
-from .arrays import Flags, Values, flags, numbers
+from .arrays import Flags, Values, flags, has_frames, masks, numbers
 from .revisits import Revisits, over_targets
 
 REDUCTIONS = ("mean", "median", "max")
@@ -101,7 +101,10 @@ def _by_frame(op: str, first: Any, later: Any, valid: Any) -> tuple[Any, Flags]:
     if later.shape[-first.ndim :] != first.shape:
         raise bad_value(op, "observed", f"end in {first.shape}, as the reference", shape_text(later))
     seen = flags(op, "valid", valid, later.shape[: later.ndim - first.ndim + 1])
-    return (later, seen) if later.ndim == first.ndim + 2 else (later[:, None], seen[:, None])
+    if later.ndim == first.ndim + 1:
+        later, seen = later[:, None], seen[:, None]
+    has_frames(op, later)
+    return later, seen
 
 
 def object_geometry(
@@ -151,11 +154,7 @@ def object_geometry(
     one_of(op, "align", align, ALIGNMENTS)
     one_of(op, "reduce", reduce, REDUCTIONS)
     integer(op, "grid", grid, at_least=8)
-    first, later = np.asarray(reference, dtype=bool), np.asarray(observed, dtype=bool)
-    if first.ndim != 3:
-        raise bad_value(op, "reference", "have shape (T, H, W)", shape_text(first))
-    if later.ndim not in (4, 5):
-        raise bad_value(op, "observed", "have shape (K, W', T, H, W) or (K, T, H, W)", shape_text(later))
+    first, later = masks(op, "reference", reference, 3), masks(op, "observed", observed, 4, 5)
     later, seen = _by_frame(op, first, later, valid)
     evaluated: Flags = np.asarray(first.any(axis=(1, 2)))
     seen = seen & later.any(axis=(3, 4))
@@ -174,7 +173,13 @@ def shape_agreement(a: npt.ArrayLike, b: npt.ArrayLike, *, align: str = "similar
         >>> shape_agreement(np.eye(9, dtype=bool), np.eye(9, dtype=bool))
         1.0
     """
-    one, other = np.asarray(a, dtype=bool), np.asarray(b, dtype=bool)
+    op = "shape_agreement"
+    one_of(op, "align", align, ALIGNMENTS)
+    integer(op, "grid", grid, at_least=8)
+    one, other = masks(op, "a", a, 2), masks(op, "b", b, 2)
+    for name, mask in (("a", one), ("b", other)):
+        if not mask.any():
+            raise bad_value(op, name, "have at least one pixel", "none")
     if align == "none":
         return float(mask_iou(one, other))
     frames = [_own_frame(mask) for mask in (one, other)]

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._walls.checks import integer, one_of, real
+from ..._walls.checks import integer, one_of, real, shape_text
 from ..._walls.errors import bad_value
 from ...ops.cosine import cosine_pairs
 from ...ops.match import nearest
 from ...ops.reproject import unproject
-from .arrays import Flags, Values, flags, numbers
-from .revisits import Revisits
+from .arrays import Flags, Values, flags, has_frames, numbers
+from .revisits import NO_FRAME, Revisits
 
 DEPTH_STATISTICS = ("exp_absrel", "delta")
 FEWEST_SHARE = 0.01  # of the pixels must have depth in both views
@@ -37,7 +37,7 @@ def environment_visible(
         valid: (K, W) bool: which frames count; by default all.
 
     Returns:
-        The revisits: the mean over a return's valid frames, 0 where none is valid, none where a feature is broken.
+        The revisits: the mean over a return's valid frames; none where no frame is valid, or a feature is broken.
 
     Source:
         WorldMemBench, section 4.4. EXACT: DINOv2, fixed reference. RECONSTRUCTED: a plain similarity of the full view.
@@ -51,6 +51,9 @@ def environment_visible(
     if first.ndim not in (1, 2) or later.ndim != first.ndim + 2 or later.shape[2:] != first.shape:
         wanted = "(D,) and (K, W, D), or (P, D) and (K, W, P, D)"
         raise bad_value(op, "reference and observed", f"have shapes {wanted}", f"{first.shape} and {later.shape}")
+    if not first.size:
+        raise bad_value(op, "reference", "hold at least one number", shape_text(first))
+    has_frames(op, later)
     seen = flags(op, "valid", valid, later.shape[:2])
     scores = np.maximum(np.asarray(cosine_pairs(later, np.broadcast_to(first, later.shape))), 0.0)
     return _per_return(scores.mean(axis=-1) if first.ndim == 2 else scores, seen, "not_finite", {})
@@ -77,8 +80,8 @@ def environment_depth(
         delta: Above 1.
 
     Returns:
-        The revisits: the mean over a return's valid frames, 0 where none is valid. A frame that shares less than 1 %
-        of its pixels with the reference has no value.
+        The revisits: the mean over a return's valid frames, none where no frame is valid. A frame that shares less
+        than 1 % of its pixels with the reference has no value.
 
     Source:
         WorldMemBench, section 4.4. EXACT: depth by DA3, fixed reference. RECONSTRUCTED: alignment and statistic. Model
@@ -106,9 +109,11 @@ def _depth_score(reference: Values, observed: Values, statistic: str, limit: flo
     both = _has_depth(reference) & _has_depth(observed)
     if both.sum() < max(1, FEWEST_SHARE * both.size):
         return math.nan
-    a, b = reference[both], observed[both]
-    ratio = b / a
-    ratio = ratio / np.median(ratio)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        ratio = observed[both] / reference[both]
+        ratio = ratio / np.median(ratio)
+    if not np.isfinite(ratio).all() or not ratio.all():  # depths too far apart for float64
+        return math.nan
     if statistic == "delta":
         return float((np.maximum(ratio, 1 / ratio) < limit).mean())
     return math.exp(-float(np.abs(ratio - 1).mean()))
@@ -144,7 +149,7 @@ def environment_reconstruction(
 
     Returns:
         The revisits; ``detail`` holds precision and recall. A pose that is not finite is no return: 0. A valid return
-        without depth has no value.
+        without depth has no value, and none has where the reference lacks its pose or its depth.
 
     Numerics:
         Distances by :func:`wmb_fast.nearest` in float64: points in one place are at distance 0, so the same view gives
@@ -174,7 +179,7 @@ def environment_reconstruction(
         raise bad_value(op, "reference_pose and observed_poses", wanted, f"{start.shape} and {poses.shape}")
     returned = flags(op, "valid", valid, later.shape[:1])
     step = max(1, -(-first.shape[1] // columns))
-    base = _points(first, start, camera, step)
+    base = _points(first, start, camera, step) if np.isfinite(start).all() else np.empty((0, 3))
     posed = np.isfinite(poses).all(axis=(2, 3))
     found = np.full((*posed.shape, 3), np.nan)
     reach = share * _scale_of(first)
@@ -183,7 +188,10 @@ def environment_reconstruction(
     seen = posed & returned[:, None]
     detail = {"tau": share, "columns": columns, "valid": returned}
     detail |= {name: _means(found[..., i], seen) for i, name in ((1, "precision"), (2, "recall"))}
-    made = _per_return(found[..., 0], seen, "no_depth: a valid return, or the reference, has none", detail)
+    lacking = "no_depth: a valid return, or the reference, has none"
+    if not np.isfinite(start).all():
+        lacking = "no_pose: the reference has none"
+    made = _per_return(found[..., 0], seen, lacking, detail, unseen=0.0)
     invalid = "invalid_return: the camera did not depart and come back, or has no pose, which counts 0"
     return replace(made, zeroed=["" if ok else invalid for ok in np.atleast_1d(seen.any(axis=1))])
 
@@ -211,12 +219,13 @@ def _f_score(reference: Values, observed: Values, reach: float) -> tuple[float, 
     return (2 * precision * recall / both if both else 0.0), precision, recall
 
 
-def _per_return(scores: Values, seen: Flags, reason: str, detail: dict[str, Any]) -> Revisits:
-    """(K, W) to (K,): the mean over valid frames, 0 where none is valid; a broken frame leaves no value."""
-    values = _means(scores, seen)
-    values[~seen.any(axis=1)] = 0.0
+def _per_return(scores: Values, seen: Flags, reason: str, detail: dict[str, Any], unseen: float = math.nan) -> Revisits:
+    """(K, W) to (K,): the mean over valid frames, ``unseen`` where none is; a broken frame leaves no value."""
+    values, some = _means(scores, seen), seen.any(axis=1)
+    values[~some] = unseen
     used = (seen & np.isfinite(scores)).sum(axis=1).astype(np.int64)
-    return Revisits(values, used, scores.shape[1], None, reason if np.isnan(values).any() else "", detail)
+    why = reason if np.isnan(values[some]).any() else NO_FRAME
+    return Revisits(values, used, scores.shape[1], None, why if np.isnan(values).any() else "", detail)
 
 
 def _means(scores: Values, seen: Flags) -> Values:
@@ -234,4 +243,5 @@ def _maps(op: str, reference: Any, observed: Any) -> tuple[Values, Values]:
     if first.ndim != 2 or later.ndim != 4 or later.shape[2:] != first.shape:
         wanted = "have shapes (H, W) and (K, W', H, W)"
         raise bad_value(op, "reference and observed", wanted, f"{first.shape} and {later.shape}")
+    has_frames(op, later)
     return first, later

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..._walls.checks import integer
 from ..._walls.errors import bad_type
 from .checklist import Checklist
 
@@ -67,6 +68,7 @@ def read_judgement(reply: str | Mapping[str, Any], checklist: Checklist, n_image
         >>> found.started, found.answers[0], found.problems
         (None, None, ('not_json: the reply is no JSON object',))
     """
+    integer("read_judgement", "n_images", n_images, at_least=1)
     nothing: tuple[bool | None, ...] = (None,) * len(checklist.questions)
     try:
         document = _document(reply)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ..._walls.checks import integer, real, shape_text
 from ..._walls.errors import bad_value
 from ..measure import Measure, missing
+from .arrays import numbers
 from .constants import QUALITY_STRIDE
 
 
@@ -38,7 +39,7 @@ def video_quality(ratings: npt.ArrayLike, best: float) -> Measure:
         best: What is divided by: 100 for MUSIQ-SPAQ, 10 for the LAION predictor.
 
     Returns:
-        The measure. Ratings beyond ``0`` and ``best`` are clipped, and ``detail`` says how many there were.
+        The measure. Ratings beyond ``0`` and ``best`` are clipped, and ``reason`` says how many there were.
 
     Source:
         WorldMemBench, section 4.2 (EXACT); normalisation RECONSTRUCTED.
@@ -47,7 +48,7 @@ def video_quality(ratings: npt.ArrayLike, best: float) -> Measure:
         >>> video_quality([60.0, 70.0, float("nan")], 100.0).value
         0.65
     """
-    rows = np.asarray(ratings, dtype=np.float64)
+    rows = numbers("video_quality", "ratings", ratings)
     if rows.ndim != 1:
         raise bad_value("video_quality", "ratings", "have shape (K,)", shape_text(rows))
     top = real("video_quality", "best", best, above=0)
@@ -56,4 +57,5 @@ def video_quality(ratings: npt.ArrayLike, best: float) -> Measure:
         return missing("not_rated: no sampled frame has a rating", len(rows))
     clipped = int(((usable < 0) | (usable > top)).sum())
     value = math.fsum(np.clip(usable, 0.0, top).tolist()) / len(usable) / top
-    return Measure(value, "", len(usable), len(rows), {"clipped": clipped, "divided_by": top})
+    reason = f"clipped: {clipped} of {len(usable)} ratings lay outside 0 to {top:g}" if clipped else ""
+    return Measure(value, reason, len(usable), len(rows), {"clipped": clipped, "divided_by": top})

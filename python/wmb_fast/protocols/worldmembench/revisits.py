@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,10 @@ import numpy.typing as npt
 from ..._walls.checks import shape_text
 from ..._walls.errors import bad_value
 from ..measure import Measure, missing, without
-from .arrays import Flags, Values
+from .arrays import Flags, Values, numbers
 
 NO_REFERENCE = "no_reference"
+NO_FRAME = "no_frame: no frame of the return to be scored"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +60,13 @@ class Revisits:
         return kind(self.reason, self.n_total, detail)
 
     def video(self) -> Measure:
-        """Of the whole video, by :func:`video_score`."""
+        """Of the whole video, by :func:`video_score`; what the protocol's rule made 0 stands beside the value."""
         whole = video_score(self.values)
         if whole.value is None and self.reason.startswith(NO_REFERENCE):
             return without(self.reason, whole.n_total)
-        return whole if whole.value is not None else missing(self.reason or whole.reason, whole.n_total)
+        if whole.value is None:
+            return missing(self.reason or whole.reason, whole.n_total)
+        return replace(whole, reason="; ".join(dict.fromkeys(filter(None, self.zeroed))))
 
 
 def video_score(revisits: npt.ArrayLike) -> Measure:
@@ -85,7 +88,7 @@ def video_score(revisits: npt.ArrayLike) -> Measure:
         >>> video_score([0.873, float("nan")]).reason
         'incomplete: 1 of 2 revisits have no score'
     """
-    values = np.asarray(revisits, dtype=np.float64)
+    values = numbers("video_score", "revisits", revisits)
     if values.ndim != 1:
         raise bad_value("video_score", "revisits", "have shape (K,)", shape_text(values))
     if not values.size:
@@ -107,7 +110,7 @@ def model_score(videos: npt.ArrayLike) -> Measure:
         >>> found.value, found.n_used, found.n_total
         (0.75, 2, 3)
     """
-    values = np.asarray(videos, dtype=np.float64)
+    values = numbers("model_score", "videos", videos)
     if values.ndim != 1:
         raise bad_value("model_score", "videos", "have shape (N,)", shape_text(values))
     usable = values[np.isfinite(values)].tolist()

@@ -14,7 +14,7 @@ from ...rollout.plan import Span
 from ..measure import NotThereError, missing
 from .arrays import Flags, Values
 from .course import Course
-from .revisits import NO_REFERENCE, Revisits
+from .revisits import NO_FRAME, NO_REFERENCE, Revisits
 
 Frames = npt.NDArray[np.int64]
 
@@ -85,7 +85,9 @@ def not_shown(found: Revisits, name: str, shown: Flags) -> Revisits:
     absent = ~shown.reshape(len(shown), -1).any(axis=1)
     if not absent.any() or found.reason.startswith(NO_REFERENCE):
         return found
-    reason = found.reason or f"{name}: no frame of the return to be scored"
+    reason = found.reason
+    if reason in ("", NO_FRAME):
+        reason = f"{name}: no frame of the return to be scored"
     used = np.where(absent, 0, found.n_used)
     return replace(found, values=np.where(absent, np.nan, found.values), n_used=used, reason=reason)
 
