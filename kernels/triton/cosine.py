@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cosines of pairs of rows and of all rows of two sets; see :mod:`wmb_fast.ops.cosine`.
 
-float32 and float64 give the CPU core's bits. Half precision goes to the tensor cores: every score is within `tile_error`
-(tiles.py) of the CPU's, 1e-4 at D = 1024. Held in Triton's interpreter; nothing was measured on a GPU yet.
+float32 and float64 give the CPU core's bits. The matrix of half precision goes to the tensor cores: every score is
+within `tile_error` (tiles.py) of the CPU's, 2e-4 at D = 1024; its pairs give the CPU core's bits too.
+
+Held in Triton's interpreter; nothing was measured on a GPU yet.
 """
 
 from __future__ import annotations

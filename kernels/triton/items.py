@@ -19,8 +19,8 @@ HOST = (0, 0)  # what stands for the interpreter among compute capabilities
 
 @triton.jit
 def span_of(table, step_a, step_b, most_n, most_m, item, TABLE: tl.constexpr, SWAPPED: tl.constexpr):
-    """Of one item: its first row in a and how many, the same of b; results for rows of a, of b and pairs before its own;
-    and for how many rows of a and of b it has room. SWAPPED: a and b have changed places, in the arguments too.
+    """Of one item: its first row in a and how many, the same of b; results of rows of a, of b and of pairs before it;
+    for how many rows of a and of b it has room. SWAPPED: a and b have changed places, in the arguments too.
     """
     item = item.to(tl.int64)
     if TABLE:
@@ -52,8 +52,8 @@ class Items:
         most_n, most_m: The most rows of a and of b in one.
         step_a, step_b: From one item's first row to the next one's, where there is no table.
         total_n, total_m: The rows of a and of b, summed over the items.
-        table: (items, 9) int64 on the device: what `span_of` says of each. ``None`` for items of equal sizes and steps: numbers say it all, and a CUDA graph
-            holds no table that might be gone when it is replayed.
+        table: (items, 9) int64 on the device: what `span_of` says of each. ``None`` for items of equal sizes and
+            steps: numbers say it all, and a CUDA graph holds no table that might be gone when it is replayed.
         spans: As given.
         sizes: (items,) each on the device, of a padded batch: how many rows of a and of b take part.
     """
@@ -123,7 +123,7 @@ class Items:
             "most_n": self.most_n,
             "most_m": self.most_m,
             "TABLE": self.table is not None,
-            "SWAPPED": self.swapped,
+            "SWAPPED": self.swapped and self.table is not None,
         }
 
 

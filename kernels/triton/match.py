@@ -39,7 +39,7 @@ def direction_distance(a_ptr, b_ptr, a_at, b_at, here, a_direction, b_direction,
 
 @triton.jit
 def distance_of(value, near, wide, kind: tl.constexpr):
-    """The distance of a value that is minus its square, in float64: rounded to the rows' type, but where near or wide."""
+    """The distance, as float64, of a value that is minus its square: rounded as the rows are, but where near or wide."""
     distance = tl.sqrt(0.0 - value)
     if kind == tl.float32:
         distance = tl.where(wide, distance, tl.sqrt_rn(0.0 - value.to(tl.float32)).to(tl.float64))
@@ -57,7 +57,7 @@ def decide_kernel(
     """What the best of rows, and of columns, say about each row of a: an index and a score, or -1 and NaN."""
     blocks = tl.cdiv(most_n, R)
     item = tl.program_id(0) // blocks
-    a0, n, b0, m, before_a, before_b, _, _, _ = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
+    a0, n, b0, _, before_a, before_b, _, _, _ = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
     i = (tl.program_id(0) % blocks) * R + tl.arange(0, R)
     here = i < n
     at = before_a + i

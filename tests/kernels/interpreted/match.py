@@ -72,7 +72,14 @@ def test_ratio(metric: str, dtype: str, mutual: bool) -> None:
 
 @pytest.mark.parametrize(
     ("change", "dtype"),
-    [(repeated, "float32"), (tiny, "float32"), (huge, "float32"), (tiny, "float64"), (ordinary, "float64"), (huge, "float64")],
+    [
+        (repeated, "float32"),
+        (tiny, "float32"),
+        (huge, "float32"),
+        (tiny, "float64"),
+        (ordinary, "float64"),
+        (huge, "float64"),
+    ],
 )
 def test_distances_that_squares_mix_up(dtype: str, change: Callable[[Array, Array], None]) -> None:
     a, b = rows(21, 3, 1, dtype), rows(65, 3, 2, dtype)
@@ -124,7 +131,9 @@ def test_nothing_to_choose_from() -> None:
     for other in (b, b[:0], np.full_like(b, np.nan)):
         spans = whole(a, other)
         compare(core.match, match.match, (a, other, spans, False, True, 0.5), outs(spans, np.float32))
-        compare(core.patch_best_match, patch.patch_best_match, (a, other, spans), [np.empty(17 + len(other), np.float32)])
+        compare(
+            core.patch_best_match, patch.patch_best_match, (a, other, spans), [np.empty(17 + len(other), np.float32)]
+        )
         turned = whole(other, a)
         compare(core.match, match.match, (other, a, turned, False, True, 0.0), outs(turned, np.float32))
 

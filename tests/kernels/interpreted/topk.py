@@ -26,7 +26,9 @@ def test_topk(dtype: str, n: int, m: int, dim: int, k: int) -> None:
 def test_half_precision(half: torch.dtype) -> None:
     a, b = (torch.from_numpy(rows(size, 17, size)).to(half) for size in (17, 130))
     for k in (7, 65):
-        compare(core.topk, topk.topk, (a, b, whole(a, b), k), [np.empty(17 * k, np.int64), np.empty(17 * k, np.float32)])
+        compare(
+            core.topk, topk.topk, (a, b, whole(a, b), k), [np.empty(17 * k, np.int64), np.empty(17 * k, np.float32)]
+        )
 
 
 @pytest.mark.parametrize("k", [3, 66])
