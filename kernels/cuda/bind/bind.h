@@ -43,5 +43,6 @@ void queue(int device, Address stream, Run run) {
 
 void bind_flow(nb::module_& m);
 void bind_image(nb::module_& m);
+void bind_stats(nb::module_& m);
 
 }  // namespace wmb::cuda

@@ -16,4 +16,5 @@ NB_MODULE(_cuda, m) {
       "(CUDA error code, device count, error text) of counting the devices.");
   wmb::cuda::bind_flow(m);
   wmb::cuda::bind_image(m);
+  wmb::cuda::bind_stats(m);
 }
