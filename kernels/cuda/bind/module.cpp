@@ -20,5 +20,6 @@ NB_MODULE(_cuda, m) {
   wmb::cuda::bind_image(m);
   wmb::cuda::bind_reproject(m);
   wmb::cuda::bind_reproject_pairs(m);
+  wmb::cuda::bind_stats(m);
   wmb::cuda::bind_visibility(m);
 }
