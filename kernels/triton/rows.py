@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows made ready for comparison: brought to length 1, laid out for both kinds of tiles.
 
-Two layouts of a set of rows are made. `columns` is (D, n) in the result's dtype: what chains of fused multiply-adds read,
-and the CPU core's numbers to the bit. `parts` is (n, D), padded to whole tiles, for the tensor cores: of float32 a high
-and a low part that TF32 holds, of half precision the numbers as they are, times a power of two.
+Two layouts of a set of rows are made. `columns` is (D, n) in the result's dtype: what chains of fused multiply-adds
+read, and the CPU core's numbers to the bit. `parts` is (n, D), padded to whole tiles, for the tensor cores: of float32 a
+high and a low part that TF32 holds, of half precision the numbers as they are, times a power of two.
 """
 
 from __future__ import annotations

@@ -91,8 +91,8 @@ def tile_error(a: Rows) -> float:
     u, padded = 2.0**-24, a.parts[0].shape[1]
     chain = (CHAIN + a.depth / CHAIN + 4) * u
     if a.is_half:
-        return chain + padded / 16 * 17 * 2 * u + 5 * u + 2 * a.depth**0.5 * u
-    return chain + 3 * padded / 8 * 9 * 2 * u + 2.0**-20
+        return float(chain + padded / 16 * 17 * 2 * u + 5 * u + 2 * a.depth**0.5 * u)
+    return float(chain + 3 * padded / 8 * 9 * 2 * u + 2.0**-20)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def config_of(rows: Rows, here: tuple[int, int], *, chains: bool) -> Config:
 
 
 def is_double(rows: Rows) -> bool:
-    return rows.columns.dtype == torch.float64
+    return bool(rows.columns.dtype == torch.float64)
 
 
 def products_of(a: Rows, b: Rows) -> dict[str, object]:
