@@ -84,8 +84,8 @@ def nearest(
         Cosines as in :func:`cosine_matrix`. Distances are sums of squared differences, never |a|² + |b|² − 2ab: a row
         is at distance 0 from itself, and a result does not change with the number of rows. What a square of float32
         cannot hold is compared in float64: distances below 2⁻⁵⁰, and items with a number above 2⁵⁰; of float64 (2⁻⁴⁸⁰,
-        2⁴⁸⁰), times a power of two. The same bits for any threads, batch split and SIMD level, and on a device: what its
-        tensor cores find is compared again where it is near the best.
+        2⁴⁸⁰), times a power of two. The same bits for any threads, batch split and SIMD level, and on a device: what
+        its tensor cores find is compared again where it is near the best.
 
     Example:
         >>> import numpy as np, wmb_fast as wmb
