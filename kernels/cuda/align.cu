@@ -80,14 +80,6 @@ __device__ void fit_group(const Tracks<T>& tracks, const FitOptions& options, Bl
   fit_collected<Poses>(tracks, options.align, shared);
 }
 
-// A pose, or the nearest one where it is off by more than what a text file rounds.
-template <typename T>
-__device__ inline Pose<double> clean_pose(const T* poses, std::size_t k, bool project) {
-  Pose<double> pose = load_pose(poses + 16 * k);
-  if (project && orthogonality_deviation(pose.r) > kAsIs) pose.r = nearest_rotation(pose.r);
-  return pose;
-}
-
 template <typename T>
 __device__ inline bool all_finite(const T* from, int n) {
   double check = 0.0;

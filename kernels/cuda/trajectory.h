@@ -106,6 +106,14 @@ __device__ inline Pose<double> load_pose(const T* from) {
   return pose;
 }
 
+// A pose, or the nearest one where it is off by more than what a text file rounds.
+template <typename T>
+__device__ inline Pose<double> clean_pose(const T* poses, std::size_t k, bool project) {
+  Pose<double> pose = load_pose(poses + 16 * k);
+  if (project && orthogonality_deviation(pose.r) > kAsIs) pose.r = nearest_rotation(pose.r);
+  return pose;
+}
+
 template <bool Poses, typename T>
 __device__ inline Vec3<double> load_point(const T* from, std::size_t k) {
   const T* p = from + (Poses ? 16 : 3) * k;

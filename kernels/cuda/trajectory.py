@@ -45,6 +45,11 @@ def room_for_statistics(like: Tensor, n: int) -> Statistics:
     return Statistics(empty(like, 7, n), empty(like, n, dtype="int64"), empty(like, 2, n, dtype="uint8"))
 
 
-def boundary(poses: Tensor) -> Tensor:
-    """Poses that begin where kernels can load 16 bytes at once: a copy of a view that begins elsewhere."""
+def on_boundaries(tracks: Tracks) -> Tracks:
+    """The same, poses where kernels can load 16 bytes at once."""
+    return tracks._replace(estimate=_boundary(tracks.estimate), reference=_boundary(tracks.reference))
+
+
+def _boundary(poses: Tensor) -> Tensor:
+    """A copy of what is a view that begins elsewhere."""
     return poses if poses.data_ptr() % 16 == 0 else poses.clone()

@@ -44,5 +44,6 @@ void queue(int device, Address stream, Run run) {
 void bind_align(nb::module_& m);
 void bind_flow(nb::module_& m);
 void bind_image(nb::module_& m);
+void bind_rpe(nb::module_& m);
 
 }  // namespace wmb::cuda

@@ -17,4 +17,5 @@ NB_MODULE(_cuda, m) {
   wmb::cuda::bind_align(m);
   wmb::cuda::bind_flow(m);
   wmb::cuda::bind_image(m);
+  wmb::cuda::bind_rpe(m);
 }
