@@ -88,6 +88,20 @@ def test_the_reference_agrees(
     assert fast.reason() == slow.reason()
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_that_stay_alone_as_the_public_solver_leaves_them(seed: int) -> None:
+    """Rows that nothing is left for, that are too dear, or as dear as to be alone, between others that are not."""
+    rng = np.random.default_rng(seed)
+    cost = np.round(rng.random((40, 30)), 1)
+    cost[rng.random(40) < 0.3] = np.inf
+    cost[rng.random(40) < 0.3] += 0.4
+    cost[:, rng.random(30) < 0.3] = 1.0
+    for null_cost in (0.1, 0.65, 1.0):
+        fast, slow = (wmb.assign(cost, null_cost=null_cost, ties="opis", backend=each) for each in ("cpu", "reference"))
+        np.testing.assert_array_equal(fast, slow)
+    assert (wmb.assign(np.full((300, 5), np.inf), null_cost=0.65, ties="opis") == -1).all()
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (3, 70), (70, 3), (40, 40), (65, 64), (129, 200), (256, 256)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_totals_are_scipys(shape: tuple[int, int], dtype: str) -> None:

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/assign.h"
 
-#include <nanobind/stl/optional.h>
-
-#include <optional>
-
 #include "bind/bind.h"
-#include "cpu/assign_spans.h"
 
 namespace wmb {
 namespace {
@@ -23,20 +18,6 @@ void solve(In<T, nb::shape<-1>> cost, Sizes rows, Sizes cols, Sizes cost_start, 
          {maximize, as_opis, may_be_alone, null_cost}, column.data(), total.data(), code.data());
 }
 
-void solve_spans(In<double, nb::ndim<2>> scores, Sizes starts, std::optional<In<bool, nb::ndim<2>>> allowed,
-                 double least, Out<std::int64_t, nb::ndim<2>> column, Out<double, nb::ndim<2>> score,
-                 Out<double, nb::ndim<2>> margin) {
-  ScoreSpans in{static_cast<std::int64_t>(scores.shape(0)),
-                static_cast<std::int64_t>(scores.shape(1)),
-                static_cast<std::int64_t>(column.shape(0)),
-                scores.data(),
-                starts.data(),
-                allowed ? allowed->data() : nullptr,
-                least};
-  nb::gil_scoped_release release;
-  assign_spans(in, column.data(), score.data(), margin.data());
-}
-
 template <typename T>
 void bind_assign_of(nb::module_& m) {
   m.def("assign", &solve<T>, nb::arg("cost").noconvert(), nb::arg("rows").noconvert(),
@@ -50,9 +31,6 @@ void bind_assign_of(nb::module_& m) {
 void bind_assign(nb::module_& m) {
   bind_assign_of<float>(m);
   bind_assign_of<double>(m);
-  m.def("assign_spans", &solve_spans, nb::arg("scores").noconvert(), nb::arg("starts").noconvert(),
-        nb::arg("allowed").noconvert().none(), nb::arg("least"), nb::arg("column").noconvert(),
-        nb::arg("score").noconvert(), nb::arg("margin").noconvert());
 }
 
 }  // namespace wmb

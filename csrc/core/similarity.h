@@ -17,6 +17,7 @@ struct SimilarityRule {
   double unknown_category;             // the likeness to something without a category
   double floor;                        // two vectors of a lower cosine are not of one thing
   double near;                         // cosines this near to the floor are summed again
+  double shortest;                     // a vector no longer than this has no direction
 };
 
 WMB_HD inline double category_part(std::int64_t mine, std::int64_t theirs, const SimilarityRule& rule) {

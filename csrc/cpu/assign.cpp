@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
-#include <vector>
 
 #include "core/assign.h"
-#include "core/assign_opis.h"
 #include "core/assign_ties.h"
 #include "core/reason.h"
+#include "cpu/assign_opis.h"
+#include "cpu/memory.h"
 #include "cpu/parallel.h"
 #include "cpu/simd.h"
 
@@ -28,10 +27,6 @@ struct LevelScans {
                double* key, std::int64_t* from) const {
     return level.relax(n, cost, price, shift, row, key, from);
   }
-  double relax_as_opis(std::int64_t n, const double* cost, const double* price, double shift, double step,
-                       std::int64_t column, double* key, std::int64_t* from) const {
-    return level.relax_as_opis(n, cost, price, shift, step, column, key, from);
-  }
   std::int64_t first_least(const double* key, double least) const { return level.first_least(key, least); }
   std::int64_t first_free_least(std::int64_t n, const double* key, const double* busy, double least) const {
     return level.first_free_least(n, key, busy, least);
@@ -40,43 +35,6 @@ struct LevelScans {
               std::uint64_t* bits) const {
     level.within(n, cost, price, bound, bits);
   }
-};
-
-// The memory of one problem after another. It grows and is never cleared: the solvers set what they read.
-class Memory {
- public:
-  double* doubles(std::size_t n) { return take(doubles_, n); }
-  std::int64_t* indices(std::size_t n) { return take(indices_, n); }
-  std::uint64_t* words(std::size_t n) { return take(words_, n); }
-  bool* flags(std::size_t n) { return take(flags_, n); }
-  void reuse() { doubles_.used = indices_.used = words_.used = flags_.used = 0; }
-
- private:
-  template <typename T>
-  struct Pool {
-    std::vector<std::unique_ptr<T[]>> blocks;
-    std::vector<std::size_t> sizes;
-    std::size_t used = 0;
-  };
-
-  template <typename T>
-  static T* take(Pool<T>& pool, std::size_t n) {
-    if (pool.used == pool.blocks.size()) {
-      pool.blocks.emplace_back();
-      pool.sizes.push_back(0);
-    }
-    const std::size_t k = pool.used++;
-    if (pool.sizes[k] < n) {
-      pool.blocks[k].reset(new T[n]);
-      pool.sizes[k] = n;
-    }
-    return pool.blocks[k].get();
-  }
-
-  Pool<double> doubles_;
-  Pool<std::int64_t> indices_;
-  Pool<std::uint64_t> words_;
-  Pool<bool> flags_;
 };
 
 // One problem as the solvers take it: costs to minimise, in float64, forbidden pairs at +inf.
@@ -209,51 +167,13 @@ Reason solve_lowest(Prepared& prepared, bool may_be_alone, std::int64_t* column,
   return may_be_alone || assigned == std::min(p.rows, p.cols) ? Reason::ok : Reason::not_all_assigned;
 }
 
-std::int64_t padded(std::int64_t cols) { return (cols + isa::kRowStep - 1) / isa::kRowStep * isa::kRowStep; }
-
-// The problem as the public evaluator hands it to its solver: with one null column a row, which every row may
-// take, if rows may be alone; and turned where there are more rows than columns.
-OpisProblem as_opis_sees_it(const AssignProblem& p, double null_cost, bool may_be_alone, Memory& memory) {
-  const std::int64_t cols = may_be_alone ? p.cols + p.rows : p.cols;
-  const bool turned = p.rows > cols;  // never where rows may be alone
-  if (!turned && !may_be_alone) return {p.rows, cols, p.stride, p.cost};
-  const std::int64_t n = turned ? cols : p.rows, m = turned ? p.rows : cols, stride = padded(m);
-  double* cost = memory.doubles(static_cast<std::size_t>(n * stride));
-  for (std::int64_t i = 0; i < n; ++i) {
-    double* to = cost + i * stride;
-    if (turned) {
-      for (std::int64_t j = 0; j < m; ++j) to[j] = p.cost[j * p.stride + i];
-    } else {
-      std::copy_n(p.cost + i * p.stride, p.cols, to);
-      std::fill(to + p.cols, to + m, null_cost);
-    }
-    std::fill(to + m, to + stride, kInfinity);
-  }
-  return {n, m, stride, cost};
-}
-
-Reason solve_opis(const Prepared& prepared, bool may_be_alone, std::int64_t* column, Memory& memory) {
-  const AssignProblem& p = prepared.problem;
+Reason solve_opis(Prepared& prepared, bool may_be_alone, std::int64_t* column, Memory& memory) {
+  AssignProblem& p = prepared.problem;
+  if (may_be_alone) p.alone = prepared.null_cost;
+  if (!prepared.has_nan)
+    return assign_as_opis(p, memory, column) ? Reason::ok : Reason::opis_not_all_assigned;
   std::fill(column, column + p.rows, kAlone);
-  if (prepared.has_nan) return Reason::opis_cost_is_nan;
-  const OpisProblem q = as_opis_sees_it(p, prepared.null_cost, may_be_alone, memory);
-  const std::size_t stride = static_cast<std::size_t>(q.stride);
-  const OpisWork w{memory.doubles(static_cast<std::size_t>(q.rows)),
-                   memory.doubles(stride),
-                   memory.doubles(stride),
-                   memory.doubles(stride),
-                   memory.indices(stride),
-                   memory.indices(stride),
-                   memory.indices(stride)};
-  if (!solve_as_opis(q, w, LevelScans{simd().rows})) return Reason::opis_not_all_assigned;
-  const bool turned = !may_be_alone && p.rows > p.cols;
-  for (std::int64_t j = 0; j < q.cols; ++j) {
-    const std::int64_t i = w.row_of[j];
-    if (i == kNobody) continue;
-    const std::int64_t row = turned ? j : i, taken = turned ? i : j;
-    if (taken < p.cols) column[row] = taken;
-  }
-  return Reason::ok;
+  return Reason::opis_cost_is_nan;
 }
 
 template <typename T>
@@ -278,7 +198,7 @@ void assign(const T* cost, AssignItems items, AssignOptions options, std::int64_
     for (std::size_t k = c * chunk; k < std::min(items.count, (c + 1) * chunk); ++k) {
       memory.reuse();
       const std::int64_t rows = items.rows[k], cols = items.cols[k];
-      const std::int64_t stride = padded(cols);
+      const std::int64_t stride = whole_row_steps(cols);
       const T* costs = cost + items.cost_start[k];
       std::int64_t* columns = column + items.row_start[k];
       Prepared prepared = prepare(costs, rows, cols, stride, options, memory);

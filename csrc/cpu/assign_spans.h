@@ -3,22 +3,31 @@
 
 #include <cstdint>
 
+#include "cpu/similarity.h"
+
 namespace wmb {
 
-// Scores (rows, n) whose columns fall into spans: those of span t begin at starts[t] and end at starts[t +
-// 1].
-struct ScoreSpans {
-  std::int64_t rows, n, spans;
-  const double* scores;
+// Things that fall into n spans: those of span t begin at starts[t] and end at starts[t + 1].
+struct Spans {
+  std::int64_t n;
   const std::int64_t* starts;
-  const bool* allowed;  // (spans, rows): rows that may have a column of the span at all; null: all
-  double least;         // of an accepted score
+  const bool* allowed;  // (n, rows): rows that may have a thing of the span at all; null: all
 };
 
-// Assigns rows to columns one to one within each span, ties as the public OPIS solver: a pair costs
-// 1 - score, a row that stays alone 1 - least. For (spans, rows): the column, -1 where none is accepted, its
-// score, NaN then, and the margin: the score, or `least`, minus the best other one of the row and span, or
-// `least` if that is more; NaN in spans without columns and for rows that are not allowed.
-void assign_spans(const ScoreSpans& in, std::int64_t* column, double* score, double* margin);
+// (spans, rows) each, but the last: one entry a thing.
+struct Assigned {
+  std::int64_t* column;
+  double *cosine, *score, *margin;
+  bool* unmatched;
+};
+
+// Assigns rows to things one to one within each span, ties as the public OPIS solver: a pair costs 1 - its
+// similarity, a row that stays alone 1 - least. Found are the thing of each row, -1 where none is accepted,
+// for that takes a score of `least`; their cosine and score, NaN where there is none; and the margin: the
+// score, or `least`, minus the best other one of the row and span, or `least` if that is more; NaN in spans
+// without things and for rows that are not allowed.
+template <typename T>
+void assign_spans(const Things<T>& rows, const Things<T>& things, const SimilarityRule& rule,
+                  const Spans& spans, double least, const Assigned& out);
 
 }  // namespace wmb

@@ -18,56 +18,56 @@ double median_of(double* values, std::size_t n) {
   if (n == 0) return kNone;
   for (std::size_t k = 0; k < n; ++k)
     if (!std::isfinite(values[k])) return kInfinite;
-  std::sort(values, values + n);
-  return (values[(n - 1) / 2] + values[n / 2]) / 2;
+  double* upper = values + n / 2;
+  std::nth_element(values, upper, values + n);
+  const double lower = n % 2 ? *upper : *std::max_element(values, upper);
+  return (lower + *upper) / 2;
 }
 
-constexpr int kColumns = 64;
+constexpr int kCells = 16;  // along either side
 
-// The correspondences of one item, dealt out to columns by their x in a, so that a box looks only at those of
-// the columns between its sides.
-template <typename T>
-struct ByColumn {
-  double least = kInfinite, scale = 0;
-  std::int64_t start[kColumns + 1] = {};
-  std::vector<T> x, y, x_b, y_b;
-  std::vector<double> value;
+// One side of a grid of cells over some numbers.
+struct Side {
+  double least = kInfinite, most = -kInfinite, scale = 0;
 
-  // Never less for a larger x; those beyond the finite ones belong to the outer columns.
-  int column_of(T at) const {
-    const double k = (static_cast<double>(at) - least) * scale;
-    return !(k > 0) ? 0 : k < kColumns - 1 ? static_cast<int>(k) : kColumns - 1;
+  void add(double at) {
+    const bool finite = at - at == 0;
+    least = finite && at < least ? at : least;
+    most = finite && at > most ? at : most;
   }
+  void divide() {
+    if (most > least) scale = kCells / (most - least);
+  }
+  // Never less for a larger number; those beyond the finite ones belong to the outer cells.
+  int cell_of(double at) const {
+    const double k = (at - least) * scale;
+    return !(k > 0) ? 0 : k < kCells - 1 ? static_cast<int>(k) : kCells - 1;
+  }
+};
 
-  ByColumn(const T* a, const T* b, const T* values, std::int64_t n) {
-    double most = -kInfinite;
+// The correspondences of one item, dealt out to cells by their place in a, so that a box looks only at those
+// of the cells it touches.
+template <typename T>
+class ByCell {
+ public:
+  ByCell(const T* a, const T* b, const T* values, std::int64_t n) {
     for (std::int64_t k = 0; k < n; ++k) {
-      const double at = a[2 * k];
-      if (!std::isfinite(at)) continue;
-      least = std::min(least, at);
-      most = std::max(most, at);
+      column_.add(a[2 * k]);
+      row_.add(a[2 * k + 1]);
     }
-    if (most > least) scale = kColumns / (most - least);
-    std::vector<int> column(static_cast<std::size_t>(n), -1);  // none where x is NaN
+    column_.divide();
+    row_.divide();
+    std::vector<int> cell(static_cast<std::size_t>(n));
     for (std::int64_t k = 0; k < n; ++k) {
-      if (std::isnan(a[2 * k])) continue;
-      column[k] = column_of(a[2 * k]);
-      start[column[k] + 1] += 1;
+      cell[k] = row_.cell_of(a[2 * k + 1]) * kCells + column_.cell_of(a[2 * k]);
+      start_[cell[k] + 1] += 1;
     }
-    for (int c = 0; c < kColumns; ++c) start[c + 1] += start[c];
-    for (std::vector<T>* part : {&x, &y, &x_b, &y_b}) part->resize(static_cast<std::size_t>(start[kColumns]));
-    value.resize(x.size());
-    std::int64_t next[kColumns];
-    std::copy_n(start, kColumns, next);
-    for (std::int64_t k = 0; k < n; ++k) {
-      if (column[k] < 0) continue;
-      const std::int64_t to = next[column[k]]++;
-      x[to] = a[2 * k];
-      y[to] = a[2 * k + 1];
-      x_b[to] = b[2 * k];
-      y_b[to] = b[2 * k + 1];
-      value[to] = values[k];
-    }
+    for (int c = 0; c < kCells * kCells; ++c) start_[c + 1] += start_[c];
+    std::int64_t next[kCells * kCells];
+    std::copy_n(start_, kCells * kCells, next);
+    found_.resize(static_cast<std::size_t>(n));
+    for (std::int64_t k = 0; k < n; ++k)
+      found_[next[cell[k]]++] = {a[2 * k], a[2 * k + 1], b[2 * k], b[2 * k + 1], values[k]};
   }
 
   // Writes the values inside both boxes and returns their number. It does not branch on what is inside: that
@@ -77,14 +77,26 @@ struct ByColumn {
       return 0;
     const T left = box_a[0], low = box_a[1], right = box_a[2], high = box_a[3];
     const T left_b = box_b[0], low_b = box_b[1], right_b = box_b[2], high_b = box_b[3];
-    std::size_t found = 0;
-    for (std::int64_t k = start[column_of(left)]; k < start[column_of(right) + 1]; ++k) {
-      to[found] = value[k];
-      found += (x[k] >= left) & (x[k] <= right) & (y[k] >= low) & (y[k] <= high) & (x_b[k] >= left_b) &
-               (x_b[k] <= right_b) & (y_b[k] >= low_b) & (y_b[k] <= high_b);
-    }
-    return found;
+    const int first = column_.cell_of(left), last = column_.cell_of(right), end = row_.cell_of(high);
+    std::size_t n = 0;
+    for (int r = row_.cell_of(low); r <= end; ++r)
+      for (std::int64_t k = start_[r * kCells + first]; k < start_[r * kCells + last + 1]; ++k) {
+        const Match& m = found_[k];
+        to[n] = m.value;
+        n += (m.x >= left) & (m.x <= right) & (m.y >= low) & (m.y <= high) & (m.x_b >= left_b) &
+             (m.x_b <= right_b) & (m.y_b >= low_b) & (m.y_b <= high_b);
+      }
+    return n;
   }
+
+ private:
+  struct Match {
+    T x, y, x_b, y_b, value;
+  };
+
+  Side column_, row_;
+  std::int64_t start_[kCells * kCells + 1] = {};
+  std::vector<Match> found_;
 };
 
 }  // namespace
@@ -93,8 +105,8 @@ template <typename T>
 void box_medians(const BoxedValues<T>& in, double* median, std::int64_t* count) {
   auto body = [&](std::size_t chunk) {
     std::int64_t item = static_cast<std::int64_t>(chunk), start = item * in.n_points;
-    ByColumn<T> points(in.a + 2 * start, in.b + 2 * start, in.values + start, in.lengths[item]);
-    std::vector<double> inside(points.x.size() + 1);
+    ByCell<T> points(in.a + 2 * start, in.b + 2 * start, in.values + start, in.lengths[item]);
+    std::vector<double> inside(static_cast<std::size_t>(in.lengths[item]) + 1);
     for (std::int64_t r = item * in.n_boxes; r < (item + 1) * in.n_boxes; ++r) {
       std::size_t n = points.inside(in.boxes_a + 4 * r, in.boxes_b + 4 * r, inside.data());
       count[r] = static_cast<std::int64_t>(n);

@@ -48,4 +48,15 @@ inline const isa::Select<double>& select_kernels<double>() {
   return simd().unfused->select_f64;
 }
 
+template <typename T>
+isa::PlainScores<T> plain_scores_kernel();
+template <>
+inline isa::PlainScores<float> plain_scores_kernel<float>() {
+  return simd().unfused->plain_scores_f32;
+}
+template <>
+inline isa::PlainScores<double> plain_scores_kernel<double>() {
+  return simd().unfused->plain_scores_f64;
+}
+
 }  // namespace wmb

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
-
-#include "cpu/parallel.h"
+#include <limits>
+#include <numeric>
+#include <utility>
 
 namespace wmb {
 namespace {
+
+constexpr std::int64_t kColumnsAtOnce = 256;
 
 // Whether two vectors' cosine, moved to 0..1 and back, is below the floor: rounding decides those at it.
 template <typename T>
@@ -24,91 +26,141 @@ bool is_below(const T* x, const T* y, std::int64_t dim, double floor) {
   return lengths > 0 && 2.0 * ((dot / lengths + 1.0) / 2.0) - 1.0 < floor;
 }
 
-constexpr std::int64_t kBlock = 256;
+}  // namespace
 
-// One row, where all vectors can be compared and no attribute counts. Nothing branches, so that it fills the
-// vector lanes.
 template <typename T>
-void plain_row(const T* cosines, std::int64_t mine, const Things<T>& b, const SimilarityRule& rule,
-               double* scores) {
-  const double half = rule.vector / 2, weight = rule.vector + rule.category;
-  const double floor = static_cast<T>(rule.floor), unknown = category_part(mine, kAbsent, rule);
-  const double other = mine == kAbsent ? unknown : 0.0, same = mine == kAbsent ? unknown : rule.category;
-  const double part_of[4] = {other, same, unknown, unknown};
-  double part[kBlock];
-  for (std::int64_t start = 0; start < b.n; start += kBlock) {
-    const std::int64_t n = std::min(kBlock, b.n - start), *theirs = b.categories + start;
-    for (std::int64_t j = 0; j < n; ++j) part[j] = part_of[(theirs[j] == mine) + 2 * (theirs[j] == kAbsent)];
-    for (std::int64_t j = 0; j < n; ++j) {
-      const double cosine = cosines[start + j], score = ((cosine + 1.0) * half + part[j]) / weight;
-      const double within = score < 1.0 ? score : 1.0;
-      scores[start + j] = cosine < floor ? 0.0 : within;
-    }
+Comparison<T>::Comparison(const Things<T>& a, std::vector<std::int64_t> rows, const Things<T>& b,
+                          const SimilarityRule& rule)
+    : a_(a), b_(b), rule_(rule), rows_{a.vectors, a.dim, std::move(rows), {}} {
+  const std::int64_t n = rows_.size();
+  rows_.direction.assign(static_cast<std::size_t>(n), kNotFoundYet);
+  Tiles<T> tiles(a.dim, 0, Metric::cosine);
+  block_rows_ = tiles.block_rows(n);
+  for (std::int64_t r = 0; r < n && a.dim > 0; r += block_rows_)
+    blocks_.push_back(tiles.pack_block(rows_, r, std::min(block_rows_, n - r)));
+  for (std::int64_t r = 0; r < n; ++r) {
+    const std::int64_t i = row(r);
+    lengths_.push_back(length_of(rows_.at(r), a.lengths[i], rows_.direction[r]));
+    bool any = false;
+    for (std::int64_t k = 0; k < a.n_attributes; ++k) any |= a.text[k * a.n + i] != kAbsent;
+    has_attributes_.push_back(any);
   }
 }
 
-// What pair (i, j) shares of the attributes that i has.
 template <typename T>
-double likeness(const Things<T>& a, std::int64_t i, const Things<T>& b, std::int64_t j,
-                const std::vector<std::int64_t>& which, bool& both) {
+std::int32_t Comparison<T>::length_of(const T* vector, std::int64_t length,
+                                      const Direction& direction) const {
+  if (direction.factor > 0) {
+    const bool is_short = direction.shift * direction.factor * rule_.shortest >= 1;
+    return is_short ? kNone : static_cast<std::int32_t>(length);
+  }
+  const bool finite = std::all_of(vector, vector + a_.dim, [](T x) { return std::isfinite(x); });
+  return finite ? kNone : kBroken;
+}
+
+template <typename T>
+typename Comparison<T>::Panel Comparison<T>::panel(std::int64_t first, std::int64_t n) const {
+  const std::int64_t width = kernels<T>().cols, height = kernels<T>().rows;
+  const std::int64_t stride = (n + width - 1) / width * width;
+  Panel made{first, n, stride, Scratch<T>((n_rows() + height) * stride), {}};
+  RowSet<T> columns = every_row(b_.vectors + first * b_.dim, n, b_.dim);
+  Tiles<T> strip(b_.dim, width, Metric::cosine);
+  for (std::int64_t j = 0; j < n && b_.dim > 0; j += width) {
+    strip.pack_columns(columns, j, width, false);
+    for (std::int64_t r = 0; r < n_rows(); r += block_rows_)
+      strip.fill(blocks_[r / block_rows_], std::min(block_rows_, n_rows() - r), 0,
+                 made.cosines.data() + r * stride + j, stride);
+  }
+  made.lengths.resize(static_cast<std::size_t>(n));
+  for (std::int64_t j = 0; j < n; ++j)
+    made.lengths[j] = length_of(columns.at(j), b_.lengths[first + j], columns.direction[j]);
+  return made;
+}
+
+template <typename T>
+T Comparison<T>::cosine(std::int64_t r, const Panel& panel, std::int64_t j) const {
+  const bool comparable = lengths_[r] > 0 && lengths_[r] == panel.lengths[j];
+  return comparable ? panel.cosines.data()[r * panel.stride + j] : std::numeric_limits<T>::quiet_NaN();
+}
+
+// What pair (i, j) shares of the attributes that both have.
+template <typename T>
+double Comparison<T>::likeness(std::int64_t i, std::int64_t j, bool& both) const {
   double total = 0, count = 0;
-  for (std::int64_t k : which) {
-    const std::int64_t theirs = b.text[k * b.n + j];
-    if (theirs == kAbsent) continue;
-    total += attribute_likeness(a.text[k * a.n + i], theirs, a.number[k * a.n + i], b.number[k * b.n + j]);
+  for (std::int64_t k = 0; k < a_.n_attributes; ++k) {
+    const std::int64_t at = k * a_.n + i, to = k * b_.n + j;
+    if (a_.text[at] == kAbsent || b_.text[to] == kAbsent) continue;
+    total += attribute_likeness(a_.text[at], b_.text[to], a_.number[at], b_.number[to]);
     count += 1;
   }
   both = count > 0;
   return both ? total / count : 0.0;
 }
 
-// One pair, whatever it has. `below`: its cosine is below the floor.
+// One pair, whatever it has.
 template <typename T>
-double score_of(const Things<T>& a, std::int64_t i, const Things<T>& b, std::int64_t j, double cosine,
-                bool comparable, bool below, const std::vector<std::int64_t>& which,
-                const SimilarityRule& rule) {
+double Comparison<T>::score(std::int64_t i, std::int64_t j, T cosine, bool comparable) const {
   bool both = false;
-  const double alike = likeness(a, i, b, j, which, both);
+  const double alike = likeness(i, j, both);
+  const T floor = static_cast<T>(rule_.floor), near = static_cast<T>(rule_.near);
+  const bool below =
+      comparable && (std::abs(cosine - floor) < near
+                         ? is_below(a_.vectors + i * a_.dim, b_.vectors + j * b_.dim, a_.dim, rule_.floor)
+                         : cosine < floor);
   if (comparable ? below : !both) return 0.0;
-  double score = comparable ? (cosine + 1.0) * (rule.vector / 2) : 0.0;
-  score += rule.attribute * alike;
-  score += category_part(a.categories[i], b.categories[j], rule);
-  const double weight = (comparable ? rule.vector : 0.0) + (both ? rule.attribute : 0.0);
-  score /= weight + rule.category;
-  return score < 1.0 ? score : 1.0;
+  double total = comparable ? (static_cast<double>(cosine) + 1.0) * (rule_.vector / 2) : 0.0;
+  total += rule_.attribute * alike;
+  total += category_part(a_.categories[i], b_.categories[j], rule_);
+  const double weight = (comparable ? rule_.vector : 0.0) + (both ? rule_.attribute : 0.0);
+  total /= weight + rule_.category;
+  return total < 1.0 ? total : 1.0;
 }
 
-}  // namespace
+template <typename T>
+void Comparison<T>::scores(std::int64_t r, const Panel& panel, std::int64_t from, std::int64_t to,
+                           double* out) const {
+  const std::int64_t i = row(r), n = to - from, first = panel.first + from;
+  const std::int32_t mine = lengths_[r], *theirs = panel.lengths.data() + from;
+  const T *cosines = panel.cosines.data() + r * panel.stride + from, floor = static_cast<T>(rule_.floor),
+          near = static_cast<T>(rule_.near);
+  const bool is_plain = mine > 0 && !has_attributes_[r];
+  std::int64_t n_special = 0;
+  if (is_plain) {
+    n_special = plain_scores_kernel<T>()({n, cosines, b_.categories + first, a_.categories[i]}, rule_, out);
+    for (std::int64_t j = 0; j < n; ++j) n_special += theirs[j] != mine;
+  }
+  for (std::int64_t j = 0; (!is_plain || n_special) && j < n; ++j) {
+    const bool comparable = mine > 0 && theirs[j] == mine;
+    if (is_plain && comparable && !(std::abs(cosines[j] - floor) < near)) continue;
+    const bool is_broken = mine == kBroken || theirs[j] == kBroken;
+    out[j] = is_broken ? 0.0 : score(i, first + j, cosines[j], comparable);
+  }
+}
 
 template <typename T>
-void mixed_similarity(const Things<T>& a, const Things<T>& b, std::int64_t dim, std::int64_t n_attributes,
-                      const T* cosines, const bool* comparable, const SimilarityRule& rule, double* scores) {
-  const T floor = static_cast<T>(rule.floor), near = static_cast<T>(rule.near);
+void mixed_similarity(const Things<T>& a, const Things<T>& b, const SimilarityRule& rule, T* cosines,
+                      double* scores) {
+  FloatEnvironment environment;
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(a.n));
+  std::iota(rows.begin(), rows.end(), 0);
+  const Comparison<T> all(a, std::move(rows), b, rule);
   auto body = [&](std::size_t chunk) {
-    const std::int64_t i = static_cast<std::int64_t>(chunk);
-    const T* row = cosines + i * b.n;
-    double* out = scores + i * b.n;
-    std::vector<std::int64_t> which;
-    for (std::int64_t k = 0; k < n_attributes; ++k)
-      if (a.text[k * a.n + i] != kAbsent) which.push_back(k);
-    const bool is_plain = which.empty() && !comparable;
-    if (is_plain) plain_row(row, a.categories[i], b, rule, out);
-    int n_near = 0;
-    for (std::int64_t j = 0; j < b.n; ++j) n_near += std::abs(row[j] - floor) < near;
-    for (std::int64_t j = 0; (!is_plain || n_near) && j < b.n; ++j) {
-      const bool is_near = std::abs(row[j] - floor) < near;
-      if (is_plain && !is_near) continue;
-      const bool below =
-          is_near ? is_below(a.vectors + i * dim, b.vectors + j * dim, dim, rule.floor) : row[j] < floor;
-      out[j] = score_of(a, i, b, j, row[j], comparable ? comparable[i * b.n + j] : true, below, which, rule);
+    const std::int64_t first = static_cast<std::int64_t>(chunk) * kColumnsAtOnce;
+    const std::int64_t n = std::min(kColumnsAtOnce, b.n - first);
+    const auto panel = all.panel(first, n);
+    for (std::int64_t i = 0; i < a.n; ++i) {
+      all.scores(i, panel, 0, n, scores + i * b.n + first);
+      for (std::int64_t j = 0; j < n; ++j) cosines[i * b.n + first + j] = all.cosine(i, panel, j);
     }
   };
-  for_chunks(static_cast<std::size_t>(a.n), body);
+  for_chunks(chunk_count(static_cast<std::size_t>(b.n), kColumnsAtOnce), body);
 }
 
-template void mixed_similarity(const Things<float>&, const Things<float>&, std::int64_t, std::int64_t,
-                               const float*, const bool*, const SimilarityRule&, double*);
-template void mixed_similarity(const Things<double>&, const Things<double>&, std::int64_t, std::int64_t,
-                               const double*, const bool*, const SimilarityRule&, double*);
+template class Comparison<float>;
+template class Comparison<double>;
+template void mixed_similarity(const Things<float>&, const Things<float>&, const SimilarityRule&, float*,
+                               double*);
+template void mixed_similarity(const Things<double>&, const Things<double>&, const SimilarityRule&, double*,
+                               double*);
 
 }  // namespace wmb

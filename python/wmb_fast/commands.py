@@ -41,6 +41,8 @@ def _path(text: str) -> Path:
     return Path(text)
 
 
+Ask = Annotated[str | None, typer.Option(metavar="URL", help="A judge's OpenAI-compatible endpoint: http://…/v1.")]
+JudgeName = Annotated[str | None, typer.Option(metavar="MODEL", help="The model to ask for there.")]
 Out = Annotated[Path, typer.Option("--out", "-o", parser=_path, metavar="PATH", help="The folder to write.")]
 
 
@@ -83,9 +85,11 @@ def score(
         typer.Option(parser=_path, metavar="PATH", help="Where evidence is kept.  [default: ~/.cache/wmb-fast]"),
     ] = None,
     estimators: Annotated[
-        str, typer.Option(help="builtin, packaged, or role=id, separated by commas; the later wins.")
+        str, typer.Option(help="builtin, packaged, official, or role=id, separated by commas; the later wins.")
     ] = "builtin",
     device: Annotated[str, typer.Option(help="Where networks run: cpu or cuda.")] = "cpu",
+    ask: Ask = None,
+    judge: JudgeName = None,
 ) -> int:
     """Score rollouts, and write scorecard.jsonl, board.json, board.md and run.json."""
     screen = Screen()
@@ -105,10 +109,17 @@ def score(
             engine=engine,
             estimators=estimators,
             device=device,
+            judge=_judge(ask, judge),
             watch=watch,
         )
     screen.outcome(outcome)
     return DONE if outcome.complete else INCOMPLETE
+
+
+def _judge(ask: str | None, model: str | None) -> Judge | None:
+    if (ask is None) != (model is None):
+        raise bad_value("judge", "call", "have both --ask URL and --judge MODEL", "one of them")
+    return None if ask is None else Judge(ask, model or "")
 
 
 @app.command("pairs")
@@ -200,12 +211,11 @@ def prompt(
     ] = None,
     plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
     out: Out = Path("prompts"),
-    ask: Annotated[str | None, typer.Option(help="An OpenAI-compatible endpoint: http://…/v1.")] = None,
-    judge: Annotated[str | None, typer.Option(help="The model to ask for there.")] = None,
+    ask: Ask = None,
+    judge: JudgeName = None,
 ) -> int:
     """Write what a judge of Dynamic Memory is shown and asked: images and prompt, a folder a rollout; or ask one."""
-    asked = Judge(ask, judge or "") if ask is not None else None
-    written = run.write_prompts(paths, out=out, plan=plan, template=template, judge=asked)
+    written = run.write_prompts(paths, out=out, plan=plan, template=template, judge=_judge(ask, judge))
     for one in written:
         if one.problem:
             print(f"{'not asked' if one.folder else 'not written'}  {one.rollout}: {one.problem}")

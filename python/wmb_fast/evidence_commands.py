@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of ``wmb-fast evidence``: files that are handed in, looked at before a run."""
+"""The commands of ``wmb-fast evidence``: files that are handed in, looked at before a run; and files of ours."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ import typer
 
 from ._walls.errors import WmbError
 from .evidence.inspect import inspect
+from .evidence.write import write
 
 DONE, INCOMPLETE = 0, 1
 
-app = typer.Typer(help="Evidence that is handed in: check.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Evidence as files: check what is handed in, make what an estimator can.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
 @app.callback()
 def group() -> None:
-    """Evidence that is handed in."""
+    """Evidence as files."""
 
 
 @app.command()
@@ -41,3 +46,22 @@ def check(
         for name, text in (*found.values.items(), *((f"origin {k}", str(v)) for k, v in found.origin.items())):
             print(f"  {name}  {text}")
     return INCOMPLETE if failed else DONE
+
+
+@app.command()
+def make(
+    videos: Annotated[list[Path], typer.Argument(help="Videos, or folders of frames.")],
+    channel: Annotated[str, typer.Option(help="Channels, separated by commas: flow, cuts, features, points, …")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
+    estimators: Annotated[
+        str, typer.Option(help="builtin, packaged, official, or role=id, separated by commas; the later wins.")
+    ] = "builtin",
+    device: Annotated[str, typer.Option(help="Where networks run: cpu or cuda.")] = "cpu",
+    cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.  [default: ~/.cache/wmb-fast]")] = None,
+) -> int:
+    """Write what an estimator makes of every frame, <video>.<channel>.npz; a proxy's file says that it is one."""
+    names = [name.strip() for name in channel.split(",") if name.strip()]
+    made = write(videos, names, out=out, estimators=estimators, device=device, cache=cache)
+    for one in made:
+        print(one.path or f"{one.video}: no {one.channel}: {one.problem}", file=None if one.path else sys.stderr)
+    return INCOMPLETE if any(one.problem for one in made) else DONE

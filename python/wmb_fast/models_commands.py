@@ -11,10 +11,12 @@ from typing import Annotated
 import typer
 
 from ._walls.errors import WmbError, bad_value
-from .estimators.catalogue import CATALOGUE, Model, model_of
+from .estimators.catalogue import CATALOGUE, Contract, Model, model_of
 from .estimators.home import ModelHome, remedy
 
 DONE, INCOMPLETE = 0, 1
+# Roles that no network of this version fills, and why, as rows of the list.
+_UNFILLED = (("brisque", "quality", "missing", "its parameters come with no package whose terms are plain", "no"),)
 TIERS = ("packaged", "official")
 
 app = typer.Typer(
@@ -28,13 +30,13 @@ Accept = Annotated[bool, typer.Option("--accept-licence", help="Take models whos
 
 @app.command("list")
 def list_() -> int:
-    """Every network this version knows, and whether it is here."""
+    """Every network this version knows, and whether it is here; and what is missing from it, with the reason."""
     home = ModelHome()
     rows = [("id", "role", "tier", "licence", "here")]
     for model in CATALOGUE.values():
         licence = model.licence if model.licence_clear else f"not clear: {model.licence}"
         rows.append((model.id, model.role, model.tier, licence, "yes" if home.find(model.id) else "no"))
-    _print_table(rows)
+    _print_table([*rows, *_UNFILLED])
     return DONE
 
 
@@ -50,7 +52,7 @@ def info(model: Annotated[str, typer.Argument(help="A model.")]) -> int:
         ("licence", entry.licence),
         ("source", entry.source),
         *([("archive", f"{entry.archive}, {entry.archive.megabytes:g} MB")] if entry.archive else []),
-        *(("input", f"{name} {_shape(shape)}") for name, shape in contract.inputs.items()),
+        *(("input", f"{name} {_shape(shape)}{_told(contract, name)}") for name, shape in contract.inputs.items()),
         ("pictures", f"{contract.colour}, {contract.values}; resized: {contract.resize}"),
         *(("output", f"{name} {_shape(shape)}") for name, shape in contract.outputs.items()),
     ]
@@ -145,6 +147,10 @@ def _agreed(model: Model) -> bool:
     """Shows an unclear licence, and asks where somebody can answer."""
     print(f"{model.id}: {model.source}. Licence: {model.licence}")
     return sys.stdin.isatty() and typer.confirm("Fetch it all the same?", default=False)
+
+
+def _told(contract: Contract, name: str) -> str:
+    return f" int64, {contract.whole[name]}" if name in contract.whole else ""
 
 
 def _shape(shape: Sequence[object]) -> str:

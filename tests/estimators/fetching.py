@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that fetches the small model: ``fetching.py LOG hang|go``; each download adds a line to LOG."""
+"""A process that fetches the small model: ``fetching.py LOG load|hang|go``; each download adds a line to LOG.
+
+It hangs while it downloads, while it converts, or not at all.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,9 @@ if __name__ == "__main__":
     def downloaded(asked: object, folder: object) -> bytes:
         with log.open("a") as file:
             file.write(f"{asked}\n")
+        if how == "load":
+            print("loading", flush=True)
+            time.sleep(600)
         time.sleep(0.5)
         return nets.archive()
 

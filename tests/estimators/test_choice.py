@@ -30,11 +30,24 @@ def all_here(monkeypatch: pytest.MonkeyPatch) -> None:
             self.facts = {"onnx_sha256": name, "provider": provider}
 
     monkeypatch.setattr(registry, "session_of", Facts)
+    monkeypatch.setattr(choice.ModelHome, "find", lambda home, name: name)
 
 
 def test_the_default_is_builtin_whatever_is_here(all_here: None) -> None:
     assert chosen() == BUILTIN
     assert chosen("builtin") == BUILTIN
+
+
+def test_a_role_that_somebody_must_decide_on_is_left_out_of_a_tier(
+    all_here: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A licence that is not clear, and a network that the user brings: neither is fetched unasked."""
+    undecided = {"mobileface", "arcface-w600k-r50", "moge-2-vitl"}
+    monkeypatch.setattr(choice.ModelHome, "find", lambda home, name: None if name in undecided else name)
+    assert "faces" not in chosen("packaged")
+    assert chosen("packaged")["cuts"].id == "transnetv2"
+    assert chosen("official") == BUILTIN
+    assert chosen("faces=mtcnn+mobileface")["faces"].networks[-1] == "mobileface"  # named: told where it is not here
 
 
 def test_a_tier_and_single_roles(all_here: None) -> None:
@@ -62,9 +75,9 @@ def test_where_networks_run_belongs_to_the_fingerprint(all_here: None) -> None:
     ("said", "device", "sentence"),
     [
         (
-            "official",
+            "external",
             "cpu",
-            r"estimators must name tiers \(builtin, packaged\) or have the form role=id, got 'official'",
+            r"estimators must name tiers \(builtin, packaged, official\) or have the form role=id, got 'external'",
         ),
         ("cats=transnetv2", "cpu", "estimators must name a role that has estimators"),
         ("cuts=xfeat", "cpu", "estimator of cuts must be motion-compensated-cuts or transnetv2, got 'xfeat'"),
@@ -100,9 +113,10 @@ def test_every_entry_says_what_it_is(tier: str) -> None:
     for role, entry in choice.TIERS[tier].items():
         assert entry.role == role
         assert entry.licence
-        assert (entry.tier == "packaged") == bool(entry.networks)
+        assert entry.tier in ("packaged", "official", "stand-in") or not entry.networks
         assert set(entry.networks) <= set(CATALOGUE)
-        assert all(CATALOGUE[name].role == role for name in entry.networks)
+        parts = {"face detection", "face embedding"} if role == "faces" else {role}
+        assert {CATALOGUE[name].role for name in entry.networks} in (set(), parts)
         assert isinstance(entry.settings(None), dict)
 
 

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 
 from wmb_fast.estimators.face_embedder import TEMPLATE, ArcFace, aligned
 from wmb_fast.estimators.faces import Faces
+from wmb_fast.rollout.video import open_video
 
 
 def smooth(height: int, width: int) -> np.ndarray[Any, Any]:
@@ -45,6 +48,24 @@ class FakeSession:
     def run(self, given: dict[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:
         self.fed.append(given["input.1"])
         return {"683": np.full((1, 512), len(self.fed), dtype=np.float32)}
+
+
+def test_s07_channel_order(tmp_path: Path) -> None:
+    """A picture read from a file and its array feed the network the same numbers, red first; swapped ones do not."""
+    picture = np.zeros((112, 112, 3), dtype=np.uint8)
+    picture[...] = 200, 10, 30
+    cv2.imwrite(str(tmp_path / "0000.png"), picture[..., ::-1])
+    (read,) = open_video(tmp_path).frames()
+    one = Faces(np.zeros((1, 4)), np.ones(1), TEMPLATE[None])
+    fed = []
+    for shown in (read, picture, np.ascontiguousarray(picture[..., ::-1])):
+        session = FakeSession()
+        ArcFace(session).embed(shown, one)  # type: ignore[arg-type]
+        fed.append(session.fed[0])
+    assert fed[0].tobytes() == fed[1].tobytes() != fed[2].tobytes()
+    np.testing.assert_array_equal(
+        fed[0][0, :, 56, 56], ((np.float32([200, 10, 30]) - 127.5) / 127.5).astype(np.float32)
+    )
 
 
 def test_arcface_is_fed_rgb_about_zero_one_face_a_run() -> None:

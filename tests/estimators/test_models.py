@@ -191,6 +191,23 @@ def test_a_killed_fetch_goes_on(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text().splitlines() == ["pypi:small==1"]  # what was here was not asked for again
 
 
+def test_a_fetch_killed_in_a_download_leaves_nothing(tmp_path: Path, here: ModelHome) -> None:
+    first = run(tmp_path, "load")
+    assert first.stdout is not None
+    assert first.stdout.readline() == "loading\n"
+    first.kill()
+    first.wait()
+    first.stdout.close()
+    downloads = here.folder / "downloads"
+    assert len(list(downloads.iterdir())) == 1  # what the client was to write into
+    second = run(tmp_path, "go")
+    assert second.communicate(timeout=120)[0].split()[-1] == WHOLE
+    assert [path.name for path in downloads.iterdir()] == [hashlib.sha256(archive()).hexdigest()]
+    fetch.forget_archives(here)
+    assert list(downloads.iterdir()) == []
+    assert here.read("small") == network()
+
+
 class _Code:
     def __init__(self, mark: Path) -> None:
         self.mark = mark

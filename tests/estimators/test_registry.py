@@ -31,9 +31,19 @@ def test_a_fingerprint_changes_with_settings_version_and_library(monkeypatch: py
     monkeypatch.setattr(flow_dis, "VERSION", 99)
     seen.add(entry.fingerprint(plain))
     monkeypatch.undo()
-    monkeypatch.setattr("wmb_fast.estimators.registry.opencv_version", lambda who: "0.0")
-    seen.add(entry.fingerprint(plain))
-    assert len(seen) == 5
+    for library in ("cv2", "numpy"):
+        with monkeypatch.context() as patched:
+            patched.setattr(f"{library}.__version__", "0.0")
+            seen.add(entry.fingerprint(plain))
+    assert len(seen) == 6
+
+
+def test_libraries_that_compute_nothing_are_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The benchmarks' own arithmetic is in the core, and rows are gathered by NumPy: no OpenCV is asked for."""
+    entry = BUILTIN["fidelity"]
+    before = entry.fingerprint(entry.settings(None))
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    assert entry.fingerprint(entry.settings(None)) == before
 
 
 def test_the_registry_imports_no_opencv() -> None:

@@ -13,6 +13,7 @@ from estimators.nets import INPUTS, OUTPUTS, bits, network, pictures
 
 from wmb_fast._walls.errors import ArgumentError, BackendError, FileFormatError, MissingExtraError
 from wmb_fast.estimators import session as sessions
+from wmb_fast.estimators.catalogue import Contract
 from wmb_fast.estimators.session import CPU, CUDA, Session
 
 
@@ -88,13 +89,23 @@ def test_truncated_and_foreign_files(content: bytes) -> None:
         ({"pictures": (4, 3, 16)}, OUTPUTS, r"input pictures of the model must have shape"),
         (INPUTS, {"vector": (4, 13)}, r"output vector of the model must have shape \(4, 13\), got \(4, 12\)"),
         (INPUTS, {"map": (4, 12)}, r"must have an output map"),
+        ({}, OUTPUTS, r"must have no input but none, got pictures too"),
     ],
 )
 def test_shapes_that_are_not_the_contract(small: Session, inputs: Any, outputs: Any, sentence: str) -> None:
-    small.expects(INPUTS, OUTPUTS)
-    small.expects({"pictures": ("batch", 3, "h", "w")}, {})
+    small.expects(contract(INPUTS, OUTPUTS))
+    small.expects(contract({"pictures": ("batch", 3, "h", "w")}, {}))
     with pytest.raises(FileFormatError, match=sentence):
-        small.expects(inputs, outputs)
+        small.expects(contract(inputs, outputs))
+
+
+def test_types_that_are_not_the_contract(small: Session) -> None:
+    with pytest.raises(FileFormatError, match=r"input pictures of the model must be int64, got tensor\(float\)"):
+        small.expects(Contract(INPUTS, OUTPUTS, "rgb", "any", "none", whole={"pictures": 0}))
+
+
+def contract(inputs: Any, outputs: Any) -> Contract:
+    return Contract(inputs, outputs, "rgb", "any", "none")
 
 
 def test_cuda_asked_for_and_absent() -> None:

@@ -73,7 +73,11 @@ def test_features_must_have_the_frames_asked_for(tmp_path: Path) -> None:
         ("cuts", {"frames": np.array([3.5])}, "integers in rising order"),
         ("cuts", {"frames": np.array([5, 2])}, "integers in rising order"),
         ("cuts", {"frames": np.array([2, N])}, f"within the video's {N}, got 2 to {N}"),
-        ("features", {"frames": np.arange(3), "mean": np.ones((2, 4))}, "mean for each of its 3 frames"),
+        (
+            "features",
+            {"frames": np.arange(3), "mean": np.ones((2, 4))},
+            r"hold mean of shape \(3, D\), got shape \(2, 4\)",
+        ),
         ("parallax", {"segments": [1], "inverse_depth_1": np.ones(3)}, "inverse_depth_1 and flow_1 of one length"),
         ("geometry", {"frames": np.arange(3)}, "hold the array depth"),
         ("quality", {"quality": 3.0}, "hold the array aesthetic"),

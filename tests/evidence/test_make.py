@@ -83,11 +83,17 @@ def test_facts_channels_makers_and_provenance(tmp_path: Path, tools: dict[str, C
     assert evidence.provenance["truncated"] is False
 
 
-def test_a_round_is_one_pass(tmp_path: Path, tools: dict[str, Counter], passes: list[int]) -> None:
+@pytest.mark.parametrize("fits", [True, False])
+def test_a_round_is_one_pass_and_nothing_is_decoded_twice(
+    tmp_path: Path, tools: dict[str, Counter], passes: list[int], monkeypatch: pytest.MonkeyPatch, fits: bool
+) -> None:
     clip = rollout(tmp_path)
+    held = N * 128 * 96 * 3 // 2  # twelve frames of yuv420p
+    monkeypatch.setattr(make, "_AT_HAND", held if fits else held - 1)
     gather(clip, [asks(Need("flow"), Need("cuts"), later(2, 5))], store=Store(tmp_path / "cache"))
-    # The size of the first frame; the count of the frames; flow and cuts; features, up to the last one asked for.
-    assert passes == [1, N, N, 6]
+    # The size of the first frame; the count of the frames; and, of a clip too large to be held, flow and cuts, and
+    # features up to the last one asked for.
+    assert passes == ([1, N] if fits else [1, N, N, 6])
     assert tools["flow"].seen == tools["cuts"].seen == list(range(N))
     assert tools["features"].seen == [2, 5]
 

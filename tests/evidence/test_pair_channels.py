@@ -92,8 +92,8 @@ def test_channels_of_frames_and_pairs_are_handed_in(tmp_path: Path, name: str) -
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [
-        ("dino", {"features": np.eye(4)}, "hold features for each of its 3 frames, got shape (4, 4)"),
-        ("dino", {"features": np.ones(3)}, "hold features of shape (K, D), got shape (3,)"),
+        ("dino", {"features": np.eye(4)}, "hold features of shape (3, D), got shape (4, 4)"),
+        ("dino", {"features": np.ones(3)}, "hold features of shape (3, D), got shape (3,)"),
         ("dino", {"frames": np.array([0, 2, 1])}, "hold frames that are integers in rising order"),
         ("lpips", {"pairs": np.array([0, 1])}, "hold pairs that are integers of shape (P, 2)"),
         ("lpips", {"pairs": np.array([[0, 99]])}, f"hold pairs within the video's {N} frames, got 0 to 99"),

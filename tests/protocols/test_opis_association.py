@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Iterator
@@ -150,3 +151,51 @@ def test_same_bits_for_any_threads_level_and_split(simd: str, threads: int) -> N
             np.testing.assert_array_equal(getattr(alone, name)[0], whole)
         np.testing.assert_array_equal(found.observed[t], want.observed[t])
         np.testing.assert_array_equal(alone.observed[0] + np.where(alone.observed[0] >= 0, 37 * t, 0), want.observed[t])
+
+
+@pytest.mark.parametrize("simd", core.simd_levels())
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.usefixtures("restored")
+def test_same_bits_of_whatever_is_described(simd: str, seed: int) -> None:
+    a, b, starts, candidates = made(seed)
+    core.set_num_threads(1)
+    core.set_simd_level("portable")
+    want = opis.associate(a, b, starts, candidates=candidates), opis.affinities(a, b)
+    core.set_num_threads(3)
+    core.set_simd_level(simd)
+    found = opis.associate(a, b, starts, candidates=candidates), opis.affinities(a, b)
+    for mine, theirs in zip(found, want, strict=True):
+        for name, value in vars(theirs).items():
+            np.testing.assert_array_equal(getattr(mine, name), value, strict=True)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_cosines_are_those_of_the_matrix(kind: Any) -> None:
+    """More references than are packed at once, more observations than are compared at once, two chains of terms."""
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal((431, 150)).astype(kind), rng.standard_normal((700, 150)).astype(kind)
+    b[::3] = a[rng.integers(0, len(a), len(b[::3]))] + b[::3] / 2
+    whole = wmb.cosine_matrix(a, b)
+    references, seen = (opis.Described.of_arrays(x) for x in (a, b))
+    np.testing.assert_array_equal(opis.affinities(references, seen).cosines, whole, strict=True)
+    found = opis.associate(references, seen, [0, 300, 301, 700])
+    frame, row = np.nonzero(found.observed >= 0)
+    assert len(row) > 200
+    np.testing.assert_array_equal(found.cosine[frame, row], whole[row, found.observed[frame, row]])
+
+
+def test_a_pair_does_not_depend_on_the_others() -> None:
+    """An embedding too short to have a direction is none, whether or not another is missing altogether."""
+    reference = opis.Described.of_arrays(np.array([[1.0, 0.0]]), [0])
+    for others in ([[0.0, 1.0]], [[0.0, 0.0]], [[np.nan, 0.0]]):
+        found = opis.affinities(reference, opis.Described.of_arrays(np.array([[1e-12, 0.0], [2e-12, 0.0], *others])))
+        assert found.scores[0, :2].tolist() == [0.0, (0.65 + 0.05) / 0.75]
+        np.testing.assert_array_equal(found.cosines[0, :2], [np.nan, 1.0])
+
+
+def test_what_is_described_in_parts_of_unequal_length() -> None:
+    one = opis.Described.of_arrays(np.eye(3), [0, 1, 2])
+    with pytest.raises(wmb.ArgumentError, match=r"Described: embeddings, .* must be of 3 objects and 4 attributes"):
+        dataclasses.replace(one, categories=one.categories[:2])
+    with pytest.raises(wmb.ArgumentTypeError, match="embeddings must have dtype float32 or float64, got int64"):
+        dataclasses.replace(one, embeddings=np.eye(3, dtype=np.int64))

@@ -167,6 +167,29 @@ def test_v08_random_access(tmp_path: Path) -> None:
         video.read([0.5])  # type: ignore[list-item]
 
 
+@pytest.mark.parametrize("kind", ["file", "folder"])
+@pytest.mark.parametrize("room", [1 << 20, 1000])
+def test_what_is_kept_is_what_decodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, room: int) -> None:
+    path = clip(tmp_path / "k.mp4", numbered(20), options=B_FRAMES)
+    if kind == "folder":
+        path = tmp_path / "frames"
+        path.mkdir()
+        for i, image in enumerate(numbered(20)):
+            png(path / f"{i}.png", image)
+    plain, kept = open_video(path, fps=8), open_video(path, fps=8)
+    wanted = list(plain.frames())
+    kept.keep(room)
+    assert next(iter(kept.some([3])))[0] == 3  # a pass that is given up keeps nothing
+    assert (kept.n_frames, kept.notes) == (plain.n_frames, plain.notes)
+    if room > 1000:
+        monkeypatch.setattr(type(kept._source), "pictures", lambda *_: pytest.fail("decoded again"))
+    for _ in range(2):
+        frames = list(kept.frames())
+        frames[7][:] = 0  # the caller's own
+    np.testing.assert_array_equal(kept.read([7, 2]), [wanted[i] for i in (7, 2)])
+    np.testing.assert_array_equal(kept.times, plain.times)
+
+
 def test_v09_stamp_gaps(tmp_path: Path) -> None:
     pts = [0, 1, 2, 5, 6]
     video = open_video(stamped(tmp_path / "g.mp4", numbered(5), pts, pts, Fraction(1, 25)))

@@ -91,6 +91,21 @@ def test_another_estimator_is_told(copied: Path, monkeypatch: pytest.MonkeyPatch
     assert any(what.endswith(" estimators") for what in told)
 
 
+@pytest.mark.parametrize(
+    ("library", "what"),
+    [
+        ("numpy", "evidence features fingerprint"),
+        ("cv2", "evidence flow fingerprint"),
+        ("av", "decoder"),
+    ],
+)
+def test_another_version_of_what_computes_is_told(
+    copied: Path, monkeypatch: pytest.MonkeyPatch, library: str, what: str
+) -> None:
+    monkeypatch.setattr(f"{library}.__version__", "99.0")
+    assert what in {d.what for d in verified(copied).differences if d.rollout == "given/Alpha/001_006"}
+
+
 def test_a_changed_board_is_told(copied: Path) -> None:
     edited(copied / "out" / "board.json", lambda text: text.replace("Alpha", "Beta"))
     assert [d.what for d in verified(copied).differences] == ["board.json"]

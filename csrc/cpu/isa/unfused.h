@@ -5,7 +5,8 @@
 
 #include <cstdint>
 
-#include "core/reproject.h"
+#include "core/similarity.h"
+#include "core/views.h"
 
 namespace wmb::isa {
 
@@ -104,11 +105,26 @@ struct Select {
   void (*between)(std::int64_t n, const T* x, T least, T low, T high, T* kept, Ranks& ranks);
 };
 
+// One thing of category `mine` and n others whose vectors can all be compared with its; no attribute counts.
+template <typename T>
+struct PlainPairs {
+  std::int64_t n;
+  const T* cosines;
+  const std::int64_t* categories;
+  std::int64_t mine;
+};
+
+// Writes their scores. Returns how many cosines are near the rule's floor.
+template <typename T>
+using PlainScores = std::int64_t (*)(const PlainPairs<T>& pairs, const SimilarityRule& rule, double* scores);
+
 struct Unfused {
   Reproject<float> reproject_f32;
   Reproject<double> reproject_f64;
   Select<float> select_f32;
   Select<double> select_f64;
+  PlainScores<float> plain_scores_f32;
+  PlainScores<double> plain_scores_f64;
 };
 
 extern const Unfused unfused_portable;

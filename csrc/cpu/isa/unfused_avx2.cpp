@@ -67,10 +67,16 @@ inline void load_two(const double* p, std::int64_t left, Real& first, Real& seco
   first = _mm256_permute4x64_pd(firsts, _MM_SHUFFLE(3, 1, 2, 0));
   second = _mm256_permute4x64_pd(seconds, _MM_SHUFFLE(3, 1, 2, 0));
 }
+inline Flag equal(const std::int64_t* p, std::int64_t left, std::int64_t value) {
+  const __m256i lanes = left >= kLanes ? _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))
+                                       : _mm256_maskload_epi64(reinterpret_cast<const long long*>(p),
+                                                               _mm256_cvtepi32_epi64(first_lanes(left)));
+  return {_mm256_castsi256_pd(_mm256_cmpeq_epi64(lanes, _mm256_set1_epi64x(value)))};
+}
 inline Real counting(std::int64_t i) { return Real(static_cast<double>(i)) + _mm256_setr_pd(0, 1, 2, 3); }
-inline Real choose(Flag f, Real a, Real b) { return _mm256_blendv_pd(b.v, a.v, f.v); }
-inline Real magnitude(Real x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x.v); }
-inline Real root(Real x) { return _mm256_sqrt_pd(x.v); }
+inline Real select(Flag f, Real a, Real b) { return _mm256_blendv_pd(b.v, a.v, f.v); }
+inline Real absolute(Real x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x.v); }
+inline Real square_root(Real x) { return _mm256_sqrt_pd(x.v); }
 inline Real whole(Real x) { return _mm256_round_pd(x.v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 template <typename T>
 inline Real rounded(Real x) {

@@ -28,6 +28,21 @@ def item_by_item(
     return tuple(sys.modules["torch"].stack(column) for column in zip(*parts, strict=True))
 
 
+def joined(items: list[Any]) -> Any:
+    """The arrays, or tensors, of a list end to end."""
+    return np.concatenate(items) if isinstance(items[0], np.ndarray) else sys.modules["torch"].cat(items)
+
+
+def copied_to(like: Tensor, values: np.ndarray[Any, Any]) -> Tensor:
+    """What the host made, on the device of ``like``, without waiting for it."""
+    return sys.modules["torch"].from_numpy(values).to(like.device, non_blocking=True)
+
+
+def only_device_knows(values: Any, like: Tensor) -> bool:
+    """Whether values are where ``like`` is, so that the host would have to wait to look at them."""
+    return isinstance(values, sys.modules["torch"].Tensor) and values.device == like.device
+
+
 def lengths_on(
     op: str, lengths: Any, like: Tensor, shape: tuple[int, ...], most: int, argument: str = "lengths"
 ) -> Tensor | None:
@@ -39,11 +54,10 @@ def lengths_on(
     torch = sys.modules["torch"]
     if lengths is None:
         return None
-    if isinstance(lengths, torch.Tensor) and lengths.device == like.device:
+    if only_device_knows(lengths, like):
         if lengths.dtype.is_floating_point or lengths.dtype.is_complex or lengths.dtype == torch.bool:
             raise bad_type(op, argument, "hold integers", str(lengths.dtype).removeprefix("torch."))
         if tuple(lengths.shape) != tuple(shape):
             raise bad_value(op, argument, f"have the batch's shape {tuple(shape)}", f"shape {tuple(lengths.shape)}")
         return lengths.reshape(-1).long().contiguous()
-    host = np.asarray(lengths)
-    return torch.from_numpy(lengths_of(op, host, tuple(shape), most, argument)).to(like.device, non_blocking=True)
+    return copied_to(like, lengths_of(op, np.asarray(lengths), tuple(shape), most, argument))

@@ -54,6 +54,7 @@ SENTENCES: dict[str, str] = {
     "one_case": "one case cannot be resampled: there is no interval",
     "zero_embedding": "an embedding is zero: it has no direction",
     "not_a_pose": "a matrix is no pose: its last row, its determinant or its orthogonality is off",
+    "weight_not_usable": "a weight is negative or not finite",
     "index_beyond_stratum": "an index of the resamples lies beyond the stratum of its case",
     "values_left_out": "missing values were left out of the means",
 }

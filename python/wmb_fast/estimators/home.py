@@ -158,5 +158,5 @@ def session_of(identifier: str, provider: str = CPU) -> Session:
 def _session(identifier: str, provider: str, folder: Path) -> Session:
     model = model_of(identifier)
     session = Session(ModelHome(folder).read(identifier), identifier, provider)
-    session.expects(model.contract.inputs, model.contract.outputs)
+    session.expects(model.contract)
     return session

@@ -4,8 +4,9 @@
 A question is a prompt and pictures, sent as PNG in data URLs, at temperature 0 with a seed. What came back is kept word
 for word in ``<home>/judge/<digest>.json`` beside the question it answers; the digest is of the model's name, the
 prompt, the pictures and the settings, not of the address, so a transcript can be replayed anywhere, without a network.
-A server that is busy or broken is asked again after a pause; one that cannot be reached leaves what was answered so
-far, and the next run goes on from there. No judge is deterministic: only its transcripts are.
+A server that is busy or broken, or whose answer is cut off, is asked again after a pause; one that cannot be reached
+leaves what was answered so far, and the next run goes on from there. No judge is deterministic: only its transcripts
+are.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ import numpy as np
 
 from .._walls import drafts
 from .._walls.checks import integer, real
-from .._walls.errors import BackendError, FileFormatError, bad_value
+from .._walls.errors import BackendError, FileFormatError, WmbError, bad_value
 from .._walls.places import home_folder
 from ..rollout.png import png_bytes
 from .home import OFFLINE
 from .registry import Frame
 
 KEY = "WMB_FAST_JUDGE_KEY"
+UNREACHABLE = "judge unreachable"
 _AGAIN = (408, 409, 425, 429, 500, 502, 503, 504)
 _LONGEST_PAUSE = 60.0
 
@@ -65,12 +67,14 @@ class Judge:
     """Asks, and remembers.
 
     Args:
-        endpoint: The base address, for example ``http://127.0.0.1:8000/v1``; ``/chat/completions`` is added.
+        endpoint: The base address, for example ``http://127.0.0.1:8000/v1``; ``/chat/completions`` is added. With
+            ``None`` transcripts are replayed, and nobody is asked.
         model: What to ask the endpoint for.
         folder: Where transcripts are kept; by default below ``$WMB_FAST_HOME``.
         seed: Sent with each question.
         most_tokens: Of a reply.
-        tries: How often a question is sent before the judge counts as unreachable.
+        tries: How often a question is sent before the judge counts as unreachable; once it does, further questions are
+            sent once, until it answers one.
         pause: Seconds before the second try; doubled before each further one, or what the server asks for.
         timeout: Seconds that an answer may take.
 
@@ -82,7 +86,7 @@ class Judge:
 
     def __init__(
         self,
-        endpoint: str,
+        endpoint: str | None,
         model: str,
         *,
         folder: str | os.PathLike[str] | None = None,
@@ -92,11 +96,11 @@ class Judge:
         pause: float = 1.0,
         timeout: float = 300.0,
     ) -> None:
-        if not endpoint.startswith(("http://", "https://")):
+        if endpoint is not None and not endpoint.startswith(("http://", "https://")):
             raise bad_value("judge", "endpoint", "begin with http:// or https://", repr(endpoint))
         if not model:
             raise bad_value("judge", "model", "be a name", repr(model))
-        self.endpoint, self.model = endpoint.rstrip("/"), model
+        self.endpoint, self.model = (endpoint or "").rstrip("/"), model
         self._folder = home_folder() / "judge" if folder is None else Path(folder)
         self._settings = {
             "temperature": 0,
@@ -106,6 +110,12 @@ class Judge:
         self._tries = integer("judge", "tries", tries, at_least=1)
         self._pause = real("judge", "pause", pause, at_least=0)
         self._timeout = real("judge", "timeout", timeout, above=0)
+        self._gone = False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that a reply is asked for with, besides the question."""
+        return {"model": self.model, **self._settings}
 
     def ask(self, prompt: str, pictures: Sequence[Frame] = ()) -> str:
         """The reply, word for word. See :meth:`transcript`."""
@@ -166,24 +176,36 @@ class Judge:
             raise bad_value("judge", "folder", "be a folder that can be written", f"{path.parent} ({error})") from error
 
     def _sent(self, body: bytes) -> dict[str, Any]:
-        if os.environ.get(OFFLINE, "0") not in ("", "0"):
-            raise JudgeUnreachableError(f"judge unreachable: {OFFLINE} forbids asking it, and it was never asked this")
-        pause, last = self._pause, ""
-        for attempt in range(self._tries):
+        if not self.endpoint or os.environ.get(OFFLINE, "0") not in ("", "0"):
+            why = f"{OFFLINE} forbids asking it" if self.endpoint else "nobody is to be asked"
+            raise JudgeUnreachableError(f"{UNREACHABLE}: {why}, and it was never asked this")
+        pause, tries = self._pause, 1 if self._gone else self._tries
+        for attempt in range(tries):
             if attempt:
                 time.sleep(min(pause, _LONGEST_PAUSE))
                 pause *= 2
             try:
-                return self._once(body)
+                answer = self._once(body)
             except urllib.error.HTTPError as error:
-                last = f"it answered {error.code} {error.reason}"
+                error.close()
+                failure: WmbError = self._unreachable(f"it answered {error.code} {error.reason}", attempt + 1)
                 if error.code not in _AGAIN:
-                    raise JudgeUnreachableError(f"judge unreachable: {self.endpoint}: {last}") from error
+                    raise failure from error
                 wanted = error.headers.get("Retry-After", "")
                 pause = max(pause, float(wanted)) if wanted.isdecimal() else pause
             except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
-                last = str(getattr(error, "reason", error))
-        raise JudgeUnreachableError(f"judge unreachable: {self.endpoint}: {last}, {self._tries} times")
+                failure = self._unreachable(str(getattr(error, "reason", error)), attempt + 1)
+            except FileFormatError as error:
+                failure = error
+            else:
+                self._gone = False
+                return answer
+        self._gone = True
+        raise failure
+
+    def _unreachable(self, what: str, times: int) -> JudgeUnreachableError:
+        often = f", {times} times" if times > 1 else ""
+        return JudgeUnreachableError(f"{UNREACHABLE}: {self.endpoint}: {what}{often}")
 
     def _once(self, body: bytes) -> dict[str, Any]:
         headers = {"Content-Type": "application/json"}

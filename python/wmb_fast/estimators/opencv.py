@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenCV, as every builtin estimator uses it."""
+"""OpenCV, as every builtin estimator uses it, and which one that is."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def opencv(who: str) -> Any:
     return cv2
 
 
-def opencv_version(who: str) -> str:
-    """Its version, which belongs to the fingerprint of whatever uses it."""
-    return str(optional("cv2", "score", who).__version__)
+def version_of(library: str, who: str) -> str:
+    """The version of ``cv2`` or ``numpy``, which belongs to the fingerprint of whatever computes with it."""
+    return str(optional(library, "score", who).__version__)

@@ -13,7 +13,7 @@ import numpy as np
 
 from .home import session_of
 from .match_xfeat import Keypoints, Reals, XFeat
-from .opencv import opencv, opencv_version
+from .opencv import opencv
 from .registry import Frame, Pairs, Settings
 from .session import CPU
 from .workers import InOrder
@@ -24,14 +24,13 @@ _FEWEST = 8  # matches that a fundamental matrix needs
 
 
 def settings(model: str | None) -> Settings:
-    """Limits, and what finds the inliers; the same for every model."""
+    """Limits; the same for every model."""
     return {
         "most": 4096,
         "likelihood": 0.05,
         "min_score": 0.82,
         "threshold": 3.0,
         "confidence": 0.999,
-        "cv2": opencv_version(NETWORK),
     }
 
 

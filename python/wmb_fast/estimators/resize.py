@@ -31,7 +31,7 @@ def area_resized(picture: Picture, width: int, height: int) -> Picture:
         >>> area_resized(np.array([[0, 10, 20]], dtype=np.uint8), 2, 1).tolist()
         [[3, 17]]
     """
-    sums = _covered(_covered(picture, 0, height), 1, width)
+    sums = _covered(_covered(picture, 0, height, np.int32), 1, width, np.int64)
     whole = picture.shape[0] * picture.shape[1]
     rounded: Picture = ((2 * sums + whole) // (2 * whole)).astype(np.uint8)
     return rounded
@@ -61,19 +61,30 @@ def bilinear_resized(picture: Picture, width: int, height: int) -> npt.NDArray[n
     return scaled
 
 
-def _covered(values: npt.NDArray[Any], axis: int, new: int) -> npt.NDArray[np.int64]:
-    """Sums over what each of ``new`` pixels covers along an axis, times ``new``."""
-    old = values.shape[axis]
-    edges = np.arange(new + 1) * old  # in units of 1 / new of an old pixel
+def _covered(values: npt.NDArray[Any], axis: int, new: int, kind: type[np.signedinteger[Any]]) -> npt.NDArray[Any]:
+    """Sums over what each of ``new`` pixels covers along an axis, times ``new``; of bytes they fit into 32 bits.
+
+    Added one covered pixel after the other, all new pixels at once.
+    """
+    places, weights = _cover(values.shape[axis], new)
     tail = (-1, *([1] * (values.ndim - axis - 1)))
-    whole, part = edges // new, (edges % new).reshape(tail)
-    sums = np.add.reduceat(values, whole[:-1], axis, dtype=np.int64)
-    empty = np.diff(whole) == 0  # where NumPy answers with the one element
-    sums = np.where(empty.reshape(tail), 0, sums) * new
-    # The pixels on the edges belong to either side in part.
-    cut = values.take(np.minimum(whole, old - 1), axis).astype(np.int64) * part
-    covered: npt.NDArray[np.int64] = sums + np.diff(cut, axis=axis)
-    return covered
+    shape = (*values.shape[:axis], new, *values.shape[axis + 1 :])
+    sums = np.zeros(shape, dtype=kind)
+    for place, weight in zip(places, weights, strict=True):
+        sums += values.take(place, axis) * weight.reshape(tail).astype(kind)
+    return sums
+
+
+@functools.lru_cache(maxsize=64)
+def _cover(old: int, new: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(most, new) each: the old pixels that each new one covers, and how much of them, in units of 1 / new."""
+    starts = np.arange(new) * old
+    ends = starts + old
+    first = starts // new
+    most = int((-(-ends // new) - first).max())
+    places = first + np.arange(most)[:, None]
+    weights = np.minimum(ends, (places + 1) * new) - np.maximum(starts, places * new)
+    return np.minimum(places, old - 1), np.maximum(weights, 0)
 
 
 @functools.lru_cache(maxsize=64)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .faces import Faces
+from .objects_nanodet import Objects
 from .registry import Frame
 
 Floats = npt.NDArray[np.float32]
@@ -91,9 +92,22 @@ class Segmenter(Protocol):
         """(M, H, W), a mask for each thing that the prompts (texts, boxes, points) ask for."""
 
 
+class ObjectDetector(Protocol):
+    def detect(self, picture: Frame) -> Objects:
+        """Boxes, scores and classes, the likeliest first."""
+
+
 class Keypoints(Protocol):
     def points(self, picture: Frame, boxes: Reals) -> tuple[Reals, Reals]:
         """(M, J, 2) places of J joints of the body in each of M boxes, and (M, J) how surely."""
+
+
+class Points(Protocol):
+    def found(self, picture: npt.NDArray[np.uint8], taken: Reals) -> Reals:
+        """(M, 2) places of a prepared picture that can be followed, besides those taken already."""
+
+    def followed(self, earlier: npt.NDArray[np.uint8], later: npt.NDArray[np.uint8], places: Reals) -> Reals:
+        """(M, 2): where the earlier prepared picture's places are in the later one; NaN where that is not known."""
 
 
 class Quality(Protocol):

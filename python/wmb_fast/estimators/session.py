@@ -20,8 +20,10 @@ import numpy.typing as npt
 
 from .._walls.errors import BackendError, FileFormatError, bad_value
 from .._walls.ext import optional
+from .catalogue import Contract
 
-Arrays = Mapping[str, npt.NDArray[np.float32]]
+Arrays = Mapping[str, npt.NDArray[Any]]
+_TYPES = {"float32": "tensor(float)", "int64": "tensor(int64)"}
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 _OPTIONS: dict[str, dict[str, Any]] = {
     CPU: {},
@@ -74,6 +76,7 @@ class Session:
         }
         self.inputs = {entry.name: tuple(entry.shape) for entry in self._session.get_inputs()}
         self.outputs = {entry.name: tuple(entry.shape) for entry in self._session.get_outputs()}
+        self._types = {e.name: e.type for e in (*self._session.get_inputs(), *self._session.get_outputs())}
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -86,23 +89,32 @@ class Session:
         text = json.dumps(self._facts, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def expects(self, inputs: Mapping[str, tuple[Any, ...]], outputs: Mapping[str, tuple[Any, ...]]) -> None:
-        """Requires the shapes of a contract; a text or ``None`` in it stands for any size.
+    def expects(self, contract: Contract) -> None:
+        """Requires the inputs and outputs of a contract, their shapes and types; an output more does no harm.
 
         Raises:
             FileFormatError: The file has others.
         """
-        for what, wanted, found in (("input", inputs, self.inputs), ("output", outputs, self.outputs)):
-            if set(wanted) - set(found):
-                lacking = sorted(set(wanted) - set(found))[0]
-                raise FileFormatError(f"{self._name}: the model must have an {what} {lacking}, got {sorted(found)}")
-            for name, shape in wanted.items():
-                pairs = zip(shape, found[name], strict=False)
-                fits = len(shape) == len(found[name]) and all(not isinstance(a, int) or a == b for a, b in pairs)
-                if not fits:
-                    raise FileFormatError(
-                        f"{self._name}: {what} {name} of the model must have shape {shape}, got {found[name]}"
-                    )
+        kinds = (("input", contract.inputs, self.inputs), ("output", contract.outputs, self.outputs))
+        for what, promised, found in kinds:
+            for name, shape in promised.items():
+                if name not in found:
+                    raise FileFormatError(f"{self._name}: the model must have an {what} {name}, got {sorted(found)}")
+                self._fits(f"{what} {name}", shape, found[name])
+                dtype = "int64" if name in contract.whole else "float32"
+                if self._types[name] != _TYPES[dtype]:
+                    got = self._types[name]
+                    raise FileFormatError(f"{self._name}: {what} {name} of the model must be {dtype}, got {got}")
+        further = sorted(set(self.inputs) - set(contract.inputs))
+        if further:
+            wanted = f"have no input but {', '.join(contract.inputs) or 'none'}"
+            raise FileFormatError(f"{self._name}: the model must {wanted}, got {further[0]} too")
+
+    def _fits(self, what: str, shape: tuple[Any, ...], found: tuple[Any, ...]) -> None:
+        """A size that the contract or the file leaves open fits any."""
+        pairs = zip(shape, found, strict=False)
+        if len(shape) != len(found) or any(a != b for a, b in pairs if isinstance(a, int) and isinstance(b, int)):
+            raise FileFormatError(f"{self._name}: {what} of the model must have shape {shape}, got {found}")
 
     def run(self, inputs: Arrays) -> dict[str, npt.NDArray[np.float32]]:
         """One run, on arrays of the file's own shapes. Safe from many threads."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._walls.errors import FileFormatError, bad_value
 from ..rollout.video import open_video
-from . import external
+from . import external, schema
 
 
 @dataclass(frozen=True)
@@ -48,22 +48,35 @@ def inspect(path: str | os.PathLike[str], *, channel: str | None = None, n_frame
 
     Raises:
         FileFormatError: What is wrong with it, in one sentence: no such file, not an npz of plain arrays, an array that
-            is missing, of another shape or type, or that does not fit the rollout; an origin that is no JSON object.
+            is missing, of another shape, type or range, or that does not fit the rollout; an origin that is no JSON
+            object; a judge's reply that no protocol will read, because it is none (a run takes it as it is).
         ArgumentError: The channel is unknown; or there is no video beside it, and the frames are not said.
     """
     file = Path(path)
     stem, _, named = file.stem.rpartition(".")
     channel = channel or named
-    if channel not in external.REQUIRED:
-        known = ", ".join(external.REQUIRED)
+    if channel not in schema.REQUIRED:
+        known = ", ".join(schema.REQUIRED)
         raise bad_value("evidence check", "channel", f"be one of {known} (<video>.<channel>.npz)", repr(channel))
     if not file.is_file():
         raise FileFormatError(f"evidence check: {file} must exist, got nothing there")
     n = _beside(file, stem) if n_frames is None else n_frames
     found = external.read(file, channel, n)
+    if channel == "judge":
+        _must_be_an_object(file, found.values["text"])
     values = {name: _told(value) for name, value in found.values.items()}
     maker = found.maker
     return Inspected(channel, maker.id, external.origin(file), maker.fingerprint, values, n)
+
+
+def _must_be_an_object(file: Path, reply: str) -> None:
+    try:
+        said: Any = json.loads(reply)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        got = repr(reply if len(reply) <= 40 else f"{reply[:40]}...")
+        raise FileFormatError(f"evidence check: {file.name} must hold a reply that is one JSON object, got {got}")
 
 
 def _beside(file: Path, stem: str) -> int:

@@ -3,7 +3,8 @@
 
 Protocols are asked for their needs again and again, for a need may follow from what is known by then. In a round all
 channels that are not known yet are made together, in one pass over the video; what has been made before comes from the
-cache, and when all of it does, the video is not decoded at all.
+cache, and when all of it does, the video is not decoded at all. What a pass decodes stays in memory for those after it,
+where it fits.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ import numpy as np
 
 from .._walls.errors import FileFormatError
 from ..estimators.home import AbsentModelError
+from ..estimators.judge import UNREACHABLE, JudgeUnreachableError
 from ..estimators.registry import ABSENT, BUILTIN, Consumer, Estimator, Frame, why_absent
 from ..protocols.evidence import Channel, Evidence, Maker, Need
 from ..rollout.discover import Rollout
 from ..rollout.model_frames import realised
 from ..rollout.plan import Facts
 from ..rollout.video import open_video
-from . import commanded, objects, published
+from . import commanded, objects, published, schema
 from . import external as handed_in
 from .store import Key, Store
 
@@ -34,6 +36,8 @@ class Asks(Protocol):
 
     def needs(self, evidence: Evidence, *, compat: bool = False) -> list[Need]: ...
 
+
+_AT_HAND = 1 << 28  # bytes of decoded frames that a rollout may hold: about 980 of 576x316
 
 Items = tuple[int, ...] | tuple[tuple[int, int], ...] | None  # frames, pairs of frames, or the whole rollout
 Wanted = Mapping[str, Items]
@@ -114,13 +118,14 @@ class _Desk:
     ) -> None:
         self._rollout, self._store, self._estimators = rollout, store, estimators
         self._video = open_video(rollout.video_path, fps=rollout.fps)
+        self._video.keep(_AT_HAND)
         self._channels: dict[str, Channel] = {}
         self._covered: dict[str, Items] = {}
         self._missing = {channel: why for channel, why in ABSENT.items() if channel not in estimators}
         self._notes: list[str] = []
         self._known = self._facts()
         self._notes.extend(self._known["notes"])
-        for channel in handed_in.REQUIRED:
+        for channel in schema.REQUIRED:
             self._take_in(channel, external)
         self._take_in_commanded()
         self._take_in_objects()
@@ -198,7 +203,7 @@ class _Desk:
         except (FileFormatError, OSError) as error:
             self._missing[channel] = str(error)
             return
-        if channel in handed_in.BY_FRAME:
+        if channel in schema.BY_FRAME:
             self._covered[channel] = tuple(self._channels[channel].values["frames"].tolist())
 
     def _take_in_commanded(self) -> None:
@@ -282,6 +287,10 @@ class _Desk:
         for job in jobs:
             try:
                 values = job.consumer.finish()
+            except JudgeUnreachableError as error:
+                self._missing[job.key.channel] = UNREACHABLE  # where and why differs from day to day
+                self._notes.append(str(error))
+                continue
             except Exception as error:
                 self._failed(job.key.channel, error)
                 continue

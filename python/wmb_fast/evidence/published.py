@@ -26,6 +26,7 @@ from ..rollout.model_frames import realised
 from ..rollout.plan import Facts, Plan
 from ..rollout.plans import KEYS, plan_of_keys
 from . import external as handed_in
+from . import schema
 
 DECODER = "worldmark-flow-cache"
 FPS = 16.0  # where a cache is too short to tell
@@ -67,7 +68,7 @@ def read(rollout: Rollout, external: str | os.PathLike[str] | None = None) -> Ev
     if parallax["segments"]:
         channels["parallax"] = Channel(parallax, Maker("parallax", maker.id, maker.tier, maker.fingerprint))
     missing = {**ABSENT, **{name: NOT_HERE.format(channel=name) for name in BUILTIN if name not in channels}}
-    for channel in handed_in.REQUIRED:
+    for channel in schema.REQUIRED:
         beside = handed_in.find(path, rollout.id, channel, external)
         if beside is not None:
             try:

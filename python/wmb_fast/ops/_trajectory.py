@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from .._walls.arrays import FLOATS, MASKS, Array, ArrayLike, Call, narrowed, take
 from .._walls.checks import lengths_of, same_shape, shape_text
+from .._walls.device import joined, lengths_on
 from .._walls.errors import ArgumentError, bad_type, bad_value
 from .._walls.records import DEGENERATE, MISSING, STATUS, Record, code, status_of
 
@@ -19,7 +21,7 @@ POSES: tuple[int, ...] = (-1, 4, 4)
 FIT_ROW, STATISTICS_ROW = 16, 8  # csrc/cpu/trajectories.h
 # The status of an alignment by the reason of its fit: degenerate rather than missing, because positions are aligned.
 _ALIGNED = np.minimum(STATUS, DEGENERATE)
-_ALIGNED[code("not_finite")] = MISSING
+_ALIGNED[[code("not_finite"), code("not_a_pose")]] = MISSING  # aligned_status of csrc/core/trajectory.h
 REFUSED = 0.1  # csrc/core/rotation.h: kRefuseAbove
 _DTYPES = {"mask": MASKS} | dict.fromkeys(
     ("source", "target", "estimate", "reference", "trajectory", "itself", "weights"), FLOATS
@@ -90,7 +92,8 @@ class Batch:
     """Pairs of trajectories as the core takes them: flat arrays, and where the items lie in them.
 
     ``data`` are the flat arrays by name, ``each`` is the room of an item in poses, ``starts`` and ``lengths`` are None
-    where the items are all of that size and follow each other.
+    where the items are all of that size and follow each other. Where ``data`` are tensors of a device, so are the mask
+    and the lengths of a padded batch; where the items of a list lie, the host says in either case.
     """
 
     op: str
@@ -103,8 +106,8 @@ class Batch:
     n: int
     each: int
     starts: Array | None
-    lengths: Array | None
-    mask: Array | None
+    lengths: Any
+    mask: Any
 
     @property
     def is_list(self) -> bool:
@@ -118,7 +121,7 @@ class Batch:
     @property
     def room(self) -> int:
         """The poses of the flat arrays."""
-        return self.data[self.names[0]].size // self.width
+        return math.prod(self.data[self.names[0]].shape) // self.width
 
     def sizes(self) -> Array:
         """(n,) the poses of each item."""
@@ -183,7 +186,11 @@ def batch_of(
     shape, each = estimate.shape[: -len(tail)], estimate.shape[-len(tail)]
     if each == 0:
         raise bad_value(op, first, "hold at least one pose" if len(tail) == 3 else "hold at least one point", "none")
-    sizes = None if lengths is None else lengths_of(op, lengths, shape, each)
+    on_host = call.device == "cpu"
+    if on_host:
+        sizes = None if lengths is None else lengths_of(op, lengths, shape, each)
+    else:
+        sizes = lengths_on(op, lengths, estimate, shape, each)
     data = {first: estimate.reshape(-1), second: taken[second].reshape(-1)}
     flags = None
     for name in ("mask", "weights"):
@@ -192,11 +199,11 @@ def batch_of(
         if extra.shape != (*shape, each):
             raise bad_value(op, name, f"have shape {(*shape, each)}", shape_text(extra))
         if name == "mask":
-            flags = extra.reshape(-1).view(np.uint8)
+            flags = extra.reshape(-1).view(np.uint8) if on_host else extra.reshape(-1)
         else:
             data[name] = extra.reshape(-1)
-    n = estimate.size // (each * (3 if len(tail) == 2 else 16))
-    return Batch(op, call, names, estimate.dtype, data, tail[1:], shape, n, each, None, sizes, flags)
+    n = math.prod(shape)
+    return Batch(op, call, names, estimate.dtype, data, tail[1:], tuple(shape), n, each, None, sizes, flags)
 
 
 def _tail_of(op: str, name: str, array: Array, tails: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -238,10 +245,12 @@ def _joined(
         for name in ("mask", "weights"):
             if name in lists and lists[name][i].shape != item.shape[:1]:
                 raise bad_value(op, f"{name}[{i}]", f"have shape {item.shape[:1]}", shape_text(lists[name][i]))
-    joined = {name: np.concatenate(value).reshape(-1) for name, value in lists.items()}
+    flat = {name: joined(value).reshape(-1) for name, value in lists.items()}
     sizes = np.array([len(item) for item in items], dtype=np.int64)
-    data = {name: value for name, value in joined.items() if name != "mask"}
-    flags = joined["mask"].view(np.uint8) if "mask" in joined else None
+    data = {name: value for name, value in flat.items() if name != "mask"}
+    flags = flat.get("mask")
+    if flags is not None and call.device == "cpu":
+        flags = flags.view(np.uint8)
     n, starts = len(items), np.cumsum(sizes) - sizes
     return Batch(op, call, names, items[0].dtype, data, tail[1:], (n,), n, 0, starts, sizes, flags)
 

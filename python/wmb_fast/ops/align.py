@@ -11,9 +11,10 @@ from .._walls.arrays import Array, ArrayLike
 from .._walls.checks import flag, integer, one_of
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
-from .._walls.ext import core
+from .._walls.ext import core, kernels
 from .._walls.lazy import reference as readable
 from .._walls.records import code
+from . import _trajectory_device as on_device
 from ._trajectory import (
     FIT_ROW,
     POINTS,
@@ -67,7 +68,7 @@ def umeyama(
         mask: (..., N) bool, True = use. Points that are not finite are left out in any case.
         with_scale: False for a rigid transform; ``scale`` is then 1.
         lengths: (...) points of each item of a padded array; the rest is not read.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         ``rotation`` (..., 3, 3) of determinant +1 also for mirrored points, ``translation`` (..., 3), ``scale``,
@@ -81,14 +82,16 @@ def umeyama(
         - no point at all: missing.
 
     Raises:
-        ArgumentError: Shapes that do not agree, N = 0, lengths beyond N, a weight below 0 or not finite.
+        ArgumentError: Shapes that do not agree, N = 0, lengths beyond N, a weight below 0 or not finite (on a device
+            the latter is reported: that item is missing).
         ArgumentTypeError: Something that is not an array, or of another dtype.
 
     Numerics:
         Sums in float64 about the first point, so offsets cost nothing and units do not matter; a Jacobi decomposition
         with a fixed number of sweeps; the rank is relative (1e-12 of the largest singular value of the covariance).
         ``rmse`` comes from the same sums where it is above 0.3 % of the extent, and from the residuals below.
-        The same bits for any number of threads, batch and SIMD level. Coordinates up to 1e150.
+        The same bits for any number of threads, batch and SIMD level; on a device from run to run, and the host's to
+        rounding. Coordinates up to 1e150.
 
     Source:
         Umeyama, "Least-squares estimation of transformation parameters between two point patterns", IEEE PAMI 13(4),
@@ -113,9 +116,12 @@ def umeyama(
             pass  # not one item that the core can read as it is: the long way takes it, or says what is wrong
     batch = batch_of("umeyama", {"source": source, "target": target}, _POINTS_ALONE, mask, lengths, weights)
     with_scale = flag("umeyama", "with_scale", with_scale)
+    chosen = pick("umeyama", backend, batch.call.device)
+    if chosen == "cuda":
+        return on_device.sim3_of(batch, kernels("align").umeyama(on_device.tracks_of(batch), with_scale))
     fits = np.empty((batch.n, FIT_ROW))
     x, y, w = batch.data["source"], batch.data["target"], _weights(batch)
-    if pick("umeyama", backend, batch.call.device) == "reference":
+    if chosen == "reference":
         for i in range(batch.n):
             (a, b), use = batch.item(i)
             begin = int(batch.begins()[i])
@@ -165,7 +171,7 @@ def align_trajectory(
         n_align: Fit on the first so many poses only; all are moved.
         mask: (..., N) bool, True = use for the fit. Poses that are not finite are left out in any case.
         lengths: (...) poses of each item of a padded array.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         ``poses`` in the estimate's form (NaN throughout where a pose is not finite, and beyond ``lengths``; where
@@ -176,7 +182,8 @@ def align_trajectory(
 
     Raises:
         ArgumentError: Shapes that do not agree, an unknown mode, ``origin`` without poses, a matrix that is no pose
-            (last row not 0 0 0 1, determinant -1, or max |R'R - I| above 0.1).
+            (last row not 0 0 0 1, determinant -1, or max |R'R - I| above 0.1; on a device that is reported: the item is
+            missing, NaN throughout).
         ArgumentTypeError: Something that is not an array, or of another dtype.
 
     Numerics:
@@ -194,11 +201,16 @@ def align_trajectory(
     """
     one_of("align_trajectory", "mode", mode, ALIGNMENTS)
     batch = _poses_or_points("align_trajectory", estimate, reference, mask, lengths, mode == "origin")
-    aligned = np.full(batch.data["estimate"].size, np.nan)
-    fits = np.empty((batch.n, FIT_ROW))
     n_fit = first_to_fit("align_trajectory", n_align)
     width = batch.width
-    if pick("align_trajectory", backend, batch.call.device) == "reference":
+    chosen = pick("align_trajectory", backend, batch.call.device)
+    if chosen == "cuda":
+        how = width > 3, ALIGNMENTS.index(mode), MOST_POSES if n_fit < 0 else n_fit
+        moved, fitted = kernels("align").align_trajectory(on_device.tracks_of(batch), *how)
+        return on_device.alignment_of(batch, fitted, on_device.per_pose(batch, moved, batch.tail))
+    aligned = np.full(batch.data["estimate"].size, np.nan)
+    fits = np.empty((batch.n, FIT_ROW))
+    if chosen == "reference":
         for i in range(batch.n):
             (a, b), use = batch.item(i)
             done = readable.align_trajectory(a, b, mode=mode, n_align=n_align, mask=use)
@@ -207,8 +219,8 @@ def align_trajectory(
             fits[i] = fit_row(done.sim3)
     else:
         pair = batch.data["estimate"], batch.data["reference"]
-        how = ALIGNMENTS.index(mode), n_fit, aligned, fits.reshape(-1)
-        refuse(batch, core.align_trajectory(*pair, width, *batch.layout(), *how))  # type: ignore[call-overload]
+        out = ALIGNMENTS.index(mode), n_fit, aligned, fits.reshape(-1)
+        refuse(batch, core.align_trajectory(*pair, width, *batch.layout(), *out))  # type: ignore[call-overload]
     return alignment_of(batch, sim3_of(batch, fits), batch.per_pose(aligned, batch.tail))
 
 
@@ -239,7 +251,7 @@ def ape(
         n_align: Fit on the first so many poses only; the errors are those of all.
         mask: (..., N) bool, True = use. Poses that are not finite are left out in any case.
         lengths: (...) poses of each item of a padded array.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         ``rmse mean median std min max sse`` (...), ``errors`` (..., N) with NaN where a pose does not count, ``n`` how
@@ -249,12 +261,13 @@ def ape(
 
     Raises:
         ArgumentError: Shapes that do not agree, N = 0, an unknown relation or alignment, positions where poses are
-            needed, a matrix that is no pose.
+            needed, a matrix that is no pose (on a device: reported, missing).
         ArgumentTypeError: Something that is not an array, or of another dtype.
 
     Numerics:
         float64 throughout, rounded once to the estimate's dtype. Angles by atan2, right from 0 to 180 degrees. The
-        same bits for any number of threads, batch and SIMD level.
+        same bits for any number of threads, batch and SIMD level; on a device from run to run, and the host's to
+        rounding.
 
     Source:
         Sturm et al., "A benchmark for the evaluation of RGB-D SLAM systems", IROS 2012, section IV; relations as in
@@ -290,7 +303,7 @@ def ate(
         align: As in :func:`align_trajectory`.
         mask: (..., N) bool, True = use. Positions that are not finite are left out in any case.
         lengths: (...) poses of each item of a padded array.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         As :func:`ape`, in the unit of the reference.
@@ -331,10 +344,13 @@ def _absolute(
     one_of(op, "relation", relation, RELATIONS[:-1])
     needs_poses = align == "origin" or relation not in ("translation", "point_distance")
     batch = _poses_or_points(op, estimate, reference, mask, lengths, needs_poses)
+    n_fit = first_to_fit(op, n_align)
+    chosen = pick(op, backend, batch.call.device)
+    if chosen == "cuda":
+        return _absolute_on_device(batch, align, relation, n_fit)
     errors, deviation = batch.empty(), np.zeros(batch.n)
     statistics, fits = np.empty((batch.n, STATISTICS_ROW)), np.empty((batch.n, FIT_ROW))
-    n_fit = first_to_fit(op, n_align)
-    if pick(op, backend, batch.call.device) == "reference":
+    if chosen == "reference":
         for i in range(batch.n):
             (a, b), use = batch.item(i)
             done = readable.ape(a, b, align=align, relation=relation, n_align=n_align, mask=use)
@@ -351,6 +367,14 @@ def _absolute(
         refuse(batch, core.ape(*pair, batch.width, *batch.layout(), *how, *out))  # type: ignore[call-overload]
     alignment = alignment_of(batch, sim3_of(batch, fits))
     return stats_of(batch, statistics, batch.per_pose(errors), alignment, deviation, "not_finite")
+
+
+def _absolute_on_device(batch: Batch, align: str, relation: str, n_fit: int) -> ErrorStats:
+    how = batch.width > 3, ALIGNMENTS.index(align), MOST_POSES if n_fit < 0 else n_fit, RELATIONS.index(relation)
+    found = kernels("align").ape(on_device.tracks_of(batch), *how, on_device.most_poses(batch))
+    errors, deviation, statistics, fits = found
+    alignment = on_device.alignment_of(batch, fits)
+    return on_device.stats_of(batch, statistics, on_device.per_pose(batch, errors), alignment, deviation)
 
 
 def _poses_or_points(
@@ -389,4 +413,4 @@ def statistics_row(done: readable.ErrorStats) -> Array:
 
 
 for _op in ("umeyama", "align_trajectory", "ape", "ate"):
-    declare(_op, "cpu", "reference")
+    declare(_op, "cpu", "cuda", "reference")

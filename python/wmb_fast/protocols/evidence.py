@@ -17,7 +17,8 @@ class Maker:
     Attributes:
         role: ``flow``, ``features``, ``cuts``, ``depth``, …
         id: The estimator, for example ``opencv-dis``; ``external`` for arrays handed in.
-        tier: ``builtin``, ``packaged``, ``official`` or ``external``. The first two make a score a proxy.
+        tier: ``builtin``, ``packaged``, ``stand-in`` (brought, and no paper's for this channel), ``official`` or
+            ``external``. The first three make a score a proxy.
         fingerprint: Changes whenever the numbers may: version, settings, weights.
     """
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+PROXIES = ("builtin", "packaged", "stand-in")  # the tiers of estimators other than the paper's own
 WHOLE_ROLLOUT = "*"  # the metric of a record that says a rollout as a whole could not be scored
 
 
@@ -75,7 +76,7 @@ class Score:
     @property
     def proxy(self) -> bool:
         """Whether an estimator other than the paper's own had a hand in it."""
-        return any(maker["tier"] in ("builtin", "packaged") for maker in self.estimators)
+        return any(maker["tier"] in PROXIES for maker in self.estimators)
 
     def to_json(self) -> str:
         """One line of strict JSON."""

@@ -32,10 +32,11 @@ IMAGES = (".png", ".jpg", ".jpeg")
 
 
 class Picture(NamedTuple):
-    """One frame in presentation order; its pixels are made when asked for."""
+    """One frame in presentation order; its pixels are made when asked for. ``n_bytes`` is what it holds in memory."""
 
     stamp: int | None
     rgb: Callable[[], Image]
+    n_bytes: int
 
 
 @dataclass
@@ -104,7 +105,7 @@ class FileSource:
                 ledger.stamps.append(frame.pts)
                 ledger.last = frame.duration or None
                 ledger.damaged_frames += bool(frame.is_corrupt)
-                yield Picture(frame.pts, partial(to_rgb, frame))
+                yield Picture(frame.pts, partial(to_rgb, frame), sum(plane.buffer_size for plane in frame.planes))
             _see_the_end(ledger)
 
     def _ends_with(self, trailer: bytes) -> bool:
@@ -271,7 +272,7 @@ class FolderSource:
                 what = f"{image.shape[1]}x{image.shape[0]} after {size[1]}x{size[0]}"
                 raise refused(file, "have the size of the frames before it", what)
             ledger.stamps.append(None)
-            yield Picture(None, partial(np.asarray, image))
+            yield Picture(None, image.copy, image.nbytes)
 
 
 def gaps(names: Sequence[str]) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .._walls.checks import real
 from .._walls.errors import bad_type, bad_value
 from . import stamps
-from .decode import FileSource, FolderSource, Ledger, decoder_name, refused
+from .decode import FileSource, FolderSource, Ledger, Picture, decoder_name, refused
 from .encode import write_video
 from .pixels import Image
 
@@ -71,15 +71,43 @@ class Video:
         self._source = source
         self._given_fps = fps
         self._ledger: Ledger | None = None
+        self._room = 0
+        self._kept: list[Picture] | None = None
         first = next((picture.rgb() for picture in source.pictures(Ledger())), None)
         if first is None:
             raise refused(path, "hold at least one frame that decodes", "none")
         self.height, self.width = int(first.shape[0]), int(first.shape[1])
 
+    def keep(self, at_most: int) -> None:
+        """Has the next whole pass keep what it decodes, so that no pass after it decodes anything.
+
+        Args:
+            at_most: Bytes. Of a clip that takes more nothing is kept, and each pass decodes it; a file's frames are
+                held as its codec has them, half as large as RGB in most.
+        """
+        self._room = at_most
+
+    def _pictures(self, ledger: Ledger) -> Iterator[Picture]:
+        """One pass; the ledger is written where nothing was known yet."""
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept: list[Picture] = []
+        room = self._room
+        for picture in self._source.pictures(ledger):
+            room -= picture.n_bytes
+            if room >= 0:
+                kept.append(picture)
+            else:
+                kept.clear()
+            yield picture
+        if room >= 0:
+            self._kept, self._ledger = kept, ledger
+
     def frames(self) -> Iterator[Image]:
         """All frames that decode, (H, W, 3) uint8 RGB, in presentation order, one at a time."""
         ledger = Ledger()
-        for picture in self._source.pictures(ledger):
+        for picture in self._pictures(ledger):
             yield picture.rgb()
         self._ledger = self._ledger or ledger
 
@@ -111,7 +139,7 @@ class Video:
         if self._ledger is not None or wanted.min(initial=0) < 0:
             _in_range(wanted, self.n_frames)
         waiting, n = set(wanted.tolist()), 0
-        for n, picture in enumerate(self._source.pictures(Ledger()) if waiting else (), start=1):
+        for n, picture in enumerate(self._pictures(Ledger()) if waiting else (), start=1):
             if n - 1 in waiting:
                 waiting.remove(n - 1)
                 yield n - 1, picture.rgb()
@@ -124,7 +152,7 @@ class Video:
     def _facts(self) -> tuple[Ledger, stamps.Clock]:
         if self._ledger is None:
             ledger = Ledger()
-            for _ in self._source.pictures(ledger):
+            for _ in self._pictures(ledger):
                 pass
             self._ledger = ledger
         return self._ledger, self._clock(self._ledger)

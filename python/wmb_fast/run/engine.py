@@ -20,8 +20,9 @@ from .._walls.errors import bad_value
 from .._walls.ext import get_num_threads
 from .._walls.places import home_folder
 from ..estimators import choice
+from ..estimators.judge import Judge
 from ..evidence.store import Store
-from ..protocols.record import Score, Status
+from ..protocols.record import Score
 from ..rollout.discover import Rollout, find_rollouts
 from . import curves, describe, files, folder, known, local, sources, task
 
@@ -72,6 +73,7 @@ def score(
     engine: str = ENGINE,
     estimators: str = choice.DEFAULT,
     device: str = "cpu",
+    judge: Judge | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Outcome:
     """Scores rollouts and writes the run folder.
@@ -90,6 +92,8 @@ def score(
         engine: ``local`` is the one of this version.
         estimators: Which make the evidence, see :func:`..estimators.choice.chosen`; never what happens to be installed.
         device: Where networks run, ``cpu`` or ``cuda``.
+        judge: Asked for each rollout that has a checklist and no reply beside it. One that does not answer leaves the
+            scores that need it missing, with ``judge unreachable``; the same call goes on from there.
         watch: Called in the caller's thread at the start and as each rollout is done.
 
     Returns:
@@ -116,7 +120,7 @@ def score(
         raise bad_value("score", "engine", f"be {ENGINE}, the one engine of this version", repr(engine))
     tools = choice.chosen(estimators, device)
     scorers = known.configured(known.protocols(protocols), options)
-    chosen = task.Options(scorers, compat, require_official, tools)
+    chosen = task.Options(scorers, compat, require_official, tools, judge)
     jobs = get_num_threads() if jobs is None else integer("score", "jobs", jobs, at_least=1)
     rollouts = _shard(find_rollouts(paths, plan=plan), shard)
     target = files.writable_folder("out", out)
@@ -141,6 +145,7 @@ def score(
         "engine": engine,
         "estimators": choice.spelt(tools),
         "device": device,
+        "judge": None if judge is None else judge.settings,
     }
     sources.keep(target, paths, plan)
     return _write(target, made, asked)
@@ -168,8 +173,8 @@ def _write(target: Path, made: Sequence[task.Done], asked: Mapping[str, Any]) ->
 
 
 def complete(scores: Sequence[Score]) -> bool:
-    """Whether nothing failed or was refused as a proxy, and every rollout has a value in every protocol."""
+    """Whether nothing failed, was refused or waits for a judge, and every rollout has a value in every protocol."""
     without = {(s.rollout, s.protocol) for s in scores} - {
         (s.rollout, s.protocol) for s in scores if s.value is not None
     }
-    return not without and not any(s.status is Status.ERROR or s.reason.startswith(known.REFUSED) for s in scores)
+    return not without and not any(task.unfinished(s) or s.reason.startswith(known.REFUSED) for s in scores)

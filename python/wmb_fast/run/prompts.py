@@ -19,6 +19,7 @@ from ..evidence import external
 from ..protocols import worldmembench
 from ..rollout.discover import Rollout, find_rollouts
 from ..rollout.pixels import Image
+from ..rollout.plan import Plan
 from ..rollout.png import write_png
 from ..rollout.video import open_video
 from . import files
@@ -91,18 +92,39 @@ def _written(rollout: Rollout, out: Path, wording: str | None, judge: Judge | No
 
 def _question(rollout: Rollout, wording: str | None) -> tuple[str, list[Image]]:
     """The words, and the images that go with them."""
-    path = external.find(rollout.video_path, rollout.id, "checklist", None)
-    if path is None:
+    checklist = checklist_beside(rollout)
+    if checklist is None:
         raise bad_value("prompt", "rollout", "have a checklist beside its video", f"none for {rollout.id}")
     video = open_video(rollout.video_path, fps=rollout.fps)
-    checklist = worldmembench.checklist_of(external.read(path, "checklist", video.n_frames).values["document"])
-    course = None if rollout.plan is None else worldmembench.course_of(rollout.plan, video.n_frames)
+    words = question(checklist, rollout.plan, video.n_frames, wording)
+    return words, [image for _, image in video.some(worldmembench.judged_frames(video.n_frames))]
+
+
+def checklist_beside(rollout: Rollout) -> worldmembench.Checklist | None:
+    """The questions that lie beside a video.
+
+    Raises:
+        FileFormatError: A file that cannot be read.
+        ArgumentError: Questions that are none.
+    """
+    path = external.find(rollout.video_path, rollout.id, "checklist", None)
+    if path is None:
+        return None
+    return worldmembench.checklist_of(external.read(path, "checklist", 0).values["document"])
+
+
+def question(checklist: worldmembench.Checklist, plan: Plan | None, n_frames: int, wording: str | None = None) -> str:
+    """What a judge is asked of a rollout of so many frames, which is shown as ``judged_frames`` says.
+
+    Raises:
+        ArgumentError: A plan that does not lead back to where it began, or none.
+    """
+    course = None if plan is None else worldmembench.course_of(plan, n_frames)
     if course is None:
         raise bad_value("prompt", "plan", "lead back to where it began", "none that does")
-    frames = worldmembench.judged_frames(video.n_frames)
+    frames = worldmembench.judged_frames(n_frames)
     ranges = worldmembench.phase_ranges(course, frames)
-    prompt = worldmembench.judge_prompt(checklist, ranges, len(frames), template=wording)
-    return prompt, [image for _, image in video.some(frames)]
+    return worldmembench.judge_prompt(checklist, ranges, len(frames), template=wording)
 
 
 def _write(folder: Path, prompt: str, images: Sequence[Image]) -> Path:

@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from .._walls.errors import WmbError
+from ..estimators.judge import UNREACHABLE, Judge
 from ..estimators.registry import Estimator
-from ..evidence import external, objects, published
+from ..evidence import external, objects, published, schema
 from ..evidence.make import gather
 from ..evidence.store import Store, digest_of
 from ..protocols.evidence import Channel, Evidence
-from ..protocols.record import WHOLE_ROLLOUT, Score, Status
+from ..protocols.record import PROXIES, WHOLE_ROLLOUT, Score, Status
 from ..rollout.discover import Rollout
 from ..rollout.model_frames import realised
 from ..rollout.video import open_video
 from . import curves, parts
+from .asked import with_judge
 from .describe import version
 from .known import REFUSED, Configured, Scorer, SetScorer
 
@@ -32,6 +34,7 @@ class Options:
     compat: bool
     require_official: bool
     estimators: Mapping[str, Estimator]
+    judge: Judge | None = None
 
 
 @dataclass(frozen=True)
@@ -47,13 +50,14 @@ class Done:
 def do(rollout: Rollout, options: Options, out: Path, store: Store) -> Done:
     """Scores one rollout, or finds what an earlier run made of it. Never raises on account of the rollout."""
     try:
+        options = replace(options, estimators=with_judge(options.estimators, options.judge, rollout))
         key = _key(rollout, options, *_identity(rollout))
         part, note = parts.find(out, rollout.id, key)
         if part is not None and _curves_are_whole(out, rollout, part):
             return Done(rollout.id, "kept", part, part.facts["notes"])
         evidence = gather(rollout, options.scorers, store=store, compat=options.compat, estimators=options.estimators)
         part = _scored(rollout, options, evidence, out)
-        if all(score.status is not Status.ERROR for score in part.scores):  # what failed is tried again next time
+        if not any(unfinished(score) for score in part.scores):  # what failed is tried again next time
             parts.keep(out, rollout.id, key, part)
         return Done(rollout.id, "scored", part, [*evidence.notes, *([note] if note else [])])
     except WmbError as error:
@@ -62,6 +66,11 @@ def do(rollout: Rollout, options: Options, out: Path, store: Store) -> Done:
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{Path(where.filename).name}:{where.lineno}"
         return _failed(rollout, options, f"internal_error: {type(error).__name__} in {place}: {error}")
+
+
+def unfinished(score: Score) -> bool:
+    """Whether something broke, or a judge did not answer: another run may do better."""
+    return score.status is Status.ERROR or (score.value is None and score.reason.endswith(UNREACHABLE))
 
 
 def _identity(rollout: Rollout) -> tuple[str, str]:
@@ -92,7 +101,7 @@ def _key(rollout: Rollout, options: Options, sha256: str, decoder: str) -> dict[
 
 def _handed_in(rollout: Rollout) -> dict[str, str]:
     """The hashes of the channels that lie beside the video."""
-    found = {name: external.find(rollout.video_path, rollout.id, name, None) for name in external.REQUIRED}
+    found = {name: external.find(rollout.video_path, rollout.id, name, None) for name in schema.REQUIRED}
     found["commanded"] = rollout.poses if rollout.poses is not None and rollout.poses.is_file() else None
     hashes = {name: external.digest(path, name) for name, path in found.items() if path}
     files = objects.find(rollout.video_path)
@@ -166,7 +175,7 @@ def _refused(score: Score) -> Score:
     """A proxy where official scores were required: no number, and the estimators that made it one."""
     if score.value is None:
         return score
-    proxies = sorted({f"{m['role']} by {m['id']}" for m in score.estimators if m["tier"] in ("builtin", "packaged")})
+    proxies = sorted({f"{m['role']} by {m['id']}" for m in score.estimators if m["tier"] in PROXIES})
     reason = f"{REFUSED}official estimators were required, this score has {', '.join(proxies)}"
     return replace(score, value=None, status=Status.MISSING, reason=reason, detail={})
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import board
 from .._walls.errors import FileFormatError
+from ..estimators.judge import Judge
 from ..protocols.record import Score
 from . import folder, sources
 from .engine import Progress, score
@@ -53,7 +54,7 @@ def verify(
     Compared are the video's hash and frames, of each channel its estimator's fingerprint and the hash of its values,
     of each record the value, status, reason, counts, definition and estimators, and the leaderboard with the records.
     Equal fingerprints must give equal bits; where a fingerprint differs (another onnxruntime, another CPU), that is
-    told, and with it how far the scores differ.
+    told, and with it how far the scores differ. What a judge replied comes from its transcripts: it is not asked again.
 
     Args:
         out: A run folder.
@@ -86,6 +87,7 @@ def verify(
             options=options["options"],
             estimators=options["estimators"],
             device=options["device"],
+            judge=_remembered(options.get("judge")),
             watch=watch,
         )
         now = _document(again.out)
@@ -94,6 +96,13 @@ def verify(
     differences = [*_of_facts(rollouts, found), *_of_records(recorded, again.scores), *_of_board(where, recorded)]
     channels = sum(len(facts.get("evidence", {})) for facts in rollouts.values())
     return Verified(len(rollouts), channels, len(recorded), differences)
+
+
+def _remembered(said: Mapping[str, Any] | None) -> Judge | None:
+    """The judge of the run, whose transcripts are replayed; nobody is asked."""
+    if said is None:
+        return None
+    return Judge(None, said["model"], seed=said["seed"], most_tokens=said["max_tokens"])
 
 
 def _document(out: Path) -> dict[str, Any]:

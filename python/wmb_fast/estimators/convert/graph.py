@@ -70,6 +70,13 @@ class Graph:
         self._nodes.append(self._onnx.helper.make_node(op, list(inputs), [out], name=out, **attributes))
         return out
 
+    def nodes(self, op: str, count: int, *inputs: str, **attributes: Any) -> list[str]:
+        """Adds a node with several outputs."""
+        name = f"n{len(self._nodes)}"
+        out = [f"{name}_{k}" for k in range(count)]
+        self._nodes.append(self._onnx.helper.make_node(op, list(inputs), out, name=name, **attributes))
+        return out
+
     def convolution(
         self, x: str, weight: npt.NDArray[Any], bias: npt.NDArray[Any] | None = None, **attributes: Any
     ) -> str:

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from ..._walls.errors import bad_value
 from ..._walls.ext import core
-from ...ops.cosine import cosine_matrix
 from .constants import (
     AMBIGUITY_MARGIN,
     ATTRIBUTE_WEIGHT,
@@ -27,7 +26,8 @@ Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]
 NEAR_FLOOR = 1e-6  # cosines this near to the floor are summed again, in the published order
 _SIMILARITY = np.array(
-    [EMBEDDING_WEIGHT, ATTRIBUTE_WEIGHT, CATEGORY_WEIGHT, UNKNOWN_CATEGORY, MIN_COSINE, NEAR_FLOOR], dtype=np.float64
+    [EMBEDDING_WEIGHT, ATTRIBUTE_WEIGHT, CATEGORY_WEIGHT, UNKNOWN_CATEGORY, MIN_COSINE, NEAR_FLOOR, SMALLEST_NORM],
+    dtype=np.float64,
 )
 
 
@@ -68,7 +68,7 @@ def affinities(reference: Described, observed: Described) -> Affinities:
     there are. A category is 1 where it agrees, 0 where not, 0.5 where one is missing; attributes are the mean over
     those that both have: numbers ``max(0, 1 - |d| / max(|ref|, 1))``, text 1 or 0. The whole is 0 where the cosine is
     below 0.05, where an embedding is not finite, and where neither embeddings nor attributes can be compared: a
-    category alone says nothing of identity.
+    category alone says nothing of identity. Embeddings of two lengths, and those no longer than 1e-12, cannot.
 
     Args:
         reference: R objects.
@@ -78,8 +78,8 @@ def affinities(reference: Described, observed: Described) -> Affinities:
         ``scores`` (R, N) float64, ``cosines`` (R, N) in the dtype of the embeddings.
 
     Numerics:
-        Cosines by :func:`~wmb_fast.cosine_matrix`; the rest in float64, in the order of the formula. Whether a cosine
-        within 1e-6 of the floor reaches it is decided on a sum in the order of the dimensions.
+        Cosines as of :func:`~wmb_fast.cosine_matrix`, to the bit; the rest in float64, in the order of the formula.
+        Whether a cosine within 1e-6 of the floor reaches it is decided on a sum in the order of the dimensions.
 
     Source:
         OPIS (arXiv 2609.35052), section 4.1; weights of its released evaluator.
@@ -90,47 +90,25 @@ def affinities(reference: Described, observed: Described) -> Affinities:
         >>> affinities(Described.of_arrays(one, [7]), Described.of_arrays(other, [7])).scores.round(6)
         array([[0.826667]])
     """
-    a, b = _same_width(reference.embeddings, observed.embeddings)
-    cosines, comparable = _cosines(reference, observed, a, b)
-    scores = np.empty(cosines.shape)
-    parts = *_parts(reference, a), *_parts(observed, b)
-    core.mixed_similarity(*parts, cosines, comparable, _SIMILARITY, scores)  # type: ignore[call-overload]
-    if comparable is not None:
-        scores[~_finite(reference)] = 0.0
-        scores[:, ~_finite(observed)] = 0.0
-        cosines = np.where(comparable, cosines, np.nan)
+    both = _parts(reference, observed)
+    shape = len(reference), len(observed)
+    scores, cosines = np.empty(shape), np.empty(shape, dtype=both[0].dtype)
+    core.mixed_similarity(*both, _SIMILARITY, cosines, scores)  # type: ignore[call-overload]
     return Affinities(scores, cosines)
 
 
-def _parts(objects: Described, embeddings: Array) -> tuple[Array, ...]:
-    codes = (np.ascontiguousarray(x, dtype=np.int64) for x in (objects.categories, objects.attribute_text))
-    return embeddings, *codes, np.ascontiguousarray(objects.attribute_number, dtype=np.float64)
-
-
-def _finite(objects: Described) -> Flags:
-    return np.asarray(np.isfinite(objects.embeddings).all(axis=1))
-
-
-def _same_width(*sets: Array) -> list[Array]:
-    """Embeddings of two sets in one dtype and width; what is shorter is filled with zeros."""
-    width, kind = max(rows.shape[1] for rows in sets), np.result_type(*sets)
-    padded = (rows if rows.shape[1] == width else np.pad(rows, ((0, 0), (0, width - rows.shape[1]))) for rows in sets)
-    return [np.ascontiguousarray(rows, dtype=kind) for rows in padded]
-
-
-def _cosines(reference: Described, observed: Described, a: Array, b: Array) -> tuple[Array, Flags | None]:
-    """Cosines of embeddings of one width, and where there are any; ``None`` for everywhere."""
-    shape, width = (len(reference), len(observed)), a.shape[1]
-    if not width or not all(shape):
-        return np.zeros(shape, dtype=a.dtype), np.zeros(shape, dtype=bool)
-    cosines = cosine_matrix(a, b)
-    if (reference.dims == width).all() and (observed.dims == width).all() and not np.isnan(cosines).any():
-        return cosines, None
-    lengths = [np.linalg.norm(x.astype(np.float64), axis=1) for x in (a, b)]
-    long_enough = [np.isfinite(length) & (length > SMALLEST_NORM) for length in lengths]
-    alike = (reference.dims[:, None] == observed.dims[None, :]) & (reference.dims > 0)[:, None]
-    comparable = alike & long_enough[0][:, None] & long_enough[1][None, :] & ~np.isnan(cosines)
-    return np.where(comparable, cosines, 0.0), comparable
+def _parts(*sets: Described) -> tuple[Array, ...]:
+    """What the core reads of two sets: embeddings of one dtype and width; what is shorter is filled with zeros."""
+    width = max(objects.embeddings.shape[1] for objects in sets)
+    kind = np.result_type(*(objects.embeddings for objects in sets))
+    parts: list[Array] = []
+    for objects in sets:
+        rows, codes = objects.embeddings, (objects.dims, objects.categories, objects.attribute_text)
+        padded = rows if rows.shape[1] == width else np.pad(rows, ((0, 0), (0, width - rows.shape[1])))
+        parts.append(np.ascontiguousarray(padded, dtype=kind))
+        parts += (np.ascontiguousarray(x, dtype=np.int64) for x in codes)
+        parts.append(np.ascontiguousarray(objects.attribute_number, dtype=np.float64))
+    return tuple(parts)
 
 
 def associate(
@@ -180,15 +158,11 @@ def associate(
         raise bad_value("associate", "starts", f"rise from 0 to the {len(observed)} observations", bounds.tolist())
     if candidates is not None and candidates.shape != shape:
         raise bad_value("associate", "candidates", f"have shape {shape}", candidates.shape)
-    found = affinities(reference, observed)
-    column, score, margin = np.empty(shape, dtype=np.int64), np.empty(shape), np.empty(shape)
+    column, unmatched = np.empty(shape, dtype=np.int64), np.empty(len(observed), dtype=bool)
+    cosine, score, margin = np.empty((3, *shape))
     allowed = None if candidates is None else np.ascontiguousarray(candidates, dtype=bool)
-    core.assign_spans(found.scores, bounds, allowed, MIN_AFFINITY, column, score, margin)
-    frame, row = np.nonzero(column >= 0)
-    position = column[frame, row]
-    cosine = np.full(shape, np.nan)
-    cosine[frame, row] = found.cosines[row, position]
-    unmatched = np.ones(len(observed), dtype=bool)
-    unmatched[position] = False
-    with np.errstate(invalid="ignore"):
-        return Association(column, cosine, score, margin, margin < AMBIGUITY_MARGIN, unmatched)
+    both = _parts(reference, observed)
+    core.assign_spans(  # type: ignore[call-overload]
+        *both, _SIMILARITY, bounds, allowed, MIN_AFFINITY, column, cosine, score, margin, unmatched
+    )
+    return Association(column, cosine, score, margin, margin < AMBIGUITY_MARGIN, unmatched)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._walls.errors import bad_value
+from ..._walls.errors import bad_type, bad_value
 from .constants import ATTRIBUTES
 
 Array = npt.NDArray[Any]
@@ -35,6 +35,16 @@ class Described:
     categories: npt.NDArray[np.int64]
     attribute_text: npt.NDArray[np.int64]
     attribute_number: Floats
+
+    def __post_init__(self) -> None:
+        n, per_attribute = len(self.dims), (len(ATTRIBUTES), len(self.dims))
+        got = [x.shape for x in (self.categories, self.attribute_text, self.attribute_number)]
+        if self.embeddings.ndim != 2 or len(self.embeddings) != n or got != [(n,), per_attribute, per_attribute]:
+            parts = "embeddings, categories, attribute_text and attribute_number"
+            wanted = f"be of {n} objects and {len(ATTRIBUTES)} attributes"
+            raise bad_value("Described", parts, wanted, f"shapes {[self.embeddings.shape, *got]}")
+        if self.embeddings.dtype not in (np.float32, np.float64):
+            raise bad_type("Described", "embeddings", "have dtype float32 or float64", str(self.embeddings.dtype))
 
     def __len__(self) -> int:
         return len(self.dims)

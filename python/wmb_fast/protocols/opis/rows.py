@@ -149,8 +149,8 @@ def observe(case: Case) -> Rows:
     candidates = ~first.gone
     found = associate(bank.described, seen.described, seen.starts, candidates=None if candidates.all() else candidates)
     matched = found.observed >= 0
-    boxes = np.full((*shape, 4), np.nan)
-    boxes[matched] = seen.boxes[found.observed[matched]]
+    boxes = seen.boxes.take(found.observed, axis=0) if len(seen.boxes) else np.empty((*shape, 4))
+    boxes[~matched] = np.nan
     areas = direct_areas(boxes, seen.sizes[:, None, :])
     sighting = classify(projected, bank.projectable, case.frame_scored, areas, matched)
     presence = np.where(sighting.presence_eligible, matched.astype(np.float64), np.nan)

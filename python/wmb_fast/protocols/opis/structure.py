@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..._walls.checks import real
 from ..._walls.errors import bad_value
 from ...ops.mask import box_medians
 from .association import Flags, Indices
@@ -32,12 +33,21 @@ class Correspondences:
     residual: Floats
     in_pixels: bool = True
 
+    def __post_init__(self) -> None:
+        n = len(self.residual)
+        if self.reference.shape != (n, 2) or self.current.shape != (n, 2) or self.residual.ndim != 1:
+            got = f"shapes {self.reference.shape}, {self.current.shape} and {self.residual.shape}"
+            wanted = "have shapes (N, 2), (N, 2) and (N,)"
+            raise bad_value("Correspondences", "reference, current and residual", wanted, got)
+
     @classmethod
     def by_homography(
         cls, reference: npt.ArrayLike, current: npt.ArrayLike, homography: npt.ArrayLike
     ) -> Correspondences:
         """Residuals against a homography (3, 3) that maps the input's pixels into the frame."""
         a, b = (np.asarray(x, dtype=np.float64).reshape(-1, 2) for x in (reference, current))
+        if len(a) != len(b):
+            raise bad_value("by_homography", "current", f"be as many as reference ({len(a)})", len(b))
         moved = np.concatenate([a, np.ones((len(a), 1))], axis=1) @ np.asarray(homography, dtype=np.float64).T
         with np.errstate(divide="ignore", invalid="ignore"):
             return cls(a, b, np.linalg.norm(moved[:, :2] / moved[:, 2:] - b, axis=1))
@@ -97,6 +107,7 @@ def static_structure(
         >>> round(static_structure(moved, (20, 20, 80, 80), (20, 20, 80, 80)).score, 6)
         0.493069
     """
+    real("static_structure", "tolerance", tolerance, above=0)
     selected = _inside(matches.reference, reference_box) & _inside(matches.current, observed_box)
     coverage = _coverage(matches.reference[selected], reference_box)
     n = int(selected.sum())
@@ -155,6 +166,7 @@ def static_scores(
         np.asarray(observed_boxes, np.float64),
         np.asarray(wanted, bool),
     )
+    real("static_scores", "tolerance", tolerance, above=0)
     shape = (len(matches), len(fixed))
     if seen.shape != (*shape, 4) or asked.shape != shape:
         got = f"shapes {seen.shape} and {asked.shape}"
@@ -162,22 +174,35 @@ def static_scores(
     fixed = np.where(np.isnan(fixed).all(axis=1, keepdims=True), [-np.inf, -np.inf, np.inf, np.inf], fixed)
     reference, current, residual, lengths = _padded(matches)
     boxes = np.ascontiguousarray(np.broadcast_to(fixed, (*shape, 4)))
-    found = box_medians(reference, current, residual, boxes, np.where(asked[..., None], seen, np.nan), lengths=lengths)
+    observed = seen.copy()
+    observed[~asked] = np.nan
+    found = box_medians(reference, current, residual, boxes, observed, lengths=lengths)
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = found.median / np.hypot(seen[..., 2] - seen[..., 0], seen[..., 3] - seen[..., 1])
         enough, measured = found.n >= FEWEST_CORRESPONDENCES, np.isfinite(rho)
         score = np.where(enough & measured, np.exp(-rho / tolerance), np.nan)
     reasons = np.array(["", TOO_FEW, NO_UNIT, SCORED])
-    return score, reasons[np.where(asked, np.where(enough, 2 + measured, 1), 0)]
+    return score, reasons.take(np.where(asked, np.where(enough, 2 + measured, 1), 0))
 
 
 def _padded(matches: Sequence[Correspondences | None]) -> tuple[Floats, Floats, Floats, Indices]:
     """Pixels (T, N, 2) twice, residuals (T, N) and how many count (T,); residuals of no unit are infinite."""
+    there = [found for found in matches if found is not None]
     lengths = np.array([0 if found is None else len(found.residual) for found in matches], dtype=np.int64)
-    shape = (len(matches), int(lengths.max(initial=0)))
-    reference, current, residual = np.zeros((*shape, 2)), np.zeros((*shape, 2)), np.zeros(shape)
-    for t, found in enumerate(matches):
-        if found is not None and lengths[t]:
-            reference[t, : lengths[t]], current[t, : lengths[t]] = found.reference, found.current
-            residual[t, : lengths[t]] = found.residual if found.in_pixels else np.inf
-    return reference, current, residual, lengths
+    counted = np.arange(lengths.max(initial=0)) < lengths[:, None]
+
+    def stacked(parts: list[Floats], *tail: int) -> Floats:
+        rows = np.concatenate([np.empty((0, *tail)), *parts])
+        if counted.all():
+            return rows.reshape(*counted.shape, *tail)
+        padded = np.zeros((*counted.shape, *tail))
+        padded[counted] = rows
+        return padded
+
+    residuals = [found.residual if found.in_pixels else np.full(len(found.residual), np.inf) for found in there]
+    return (
+        stacked([found.reference for found in there], 2),
+        stacked([found.current for found in there], 2),
+        stacked(residuals),
+        lengths,
+    )

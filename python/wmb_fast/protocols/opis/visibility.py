@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._walls.checks import trailing
 from ..._walls.errors import bad_value
 from ...ops.reproject import project as project_points
 from ...ops.visibility import Visibility, sampled_visibility, visibility
@@ -176,7 +177,7 @@ class Sighting:
         """(T, R): whether the state is one of these."""
         is_one = np.zeros(len(State), dtype=bool)
         is_one[list(states)] = True
-        return is_one[self.state]
+        return is_one.take(self.state)
 
     def reason(self, frame: int, instance: int) -> str:
         """Why this object has its state in this frame."""
@@ -231,7 +232,7 @@ def project(projections: Projections, n_frames: int, n_references: int, frame_si
         trust = np.clip(np.where(np.isfinite(projections.camera_confidence), projections.camera_confidence, 0.0), 0, 1)
         bounded = np.asarray((sizes > 0).all(axis=1))[projections.frame]
     found = sampled_visibility(
-        projections.pixels, projections.depth, projections.seen_depth, sizes[projections.frame],
+        projections.pixels, projections.depth, projections.seen_depth, sizes.take(projections.frame, axis=0),
         confidence=projections.confidence, lengths=projections.lengths, **_LIMITS,
     )  # fmt: skip
     unknown = found.state == Visibility.UNKNOWN
@@ -284,7 +285,10 @@ def look(
             some = np.flatnonzero(counts == count)
             stack = np.stack([np.asarray(points[i], dtype=depth.dtype) for i in some.tolist()])
             states[:, some] = visibility(stack, depth, intrinsics, T_cam_reference, confidence=confidence, **_LIMITS)
-    trust = np.broadcast_to(np.asarray(camera_confidence, dtype=np.float64), len(depth))
+    given = np.asarray(camera_confidence, dtype=np.float64)
+    if given.shape not in ((), (len(depth),)):
+        raise bad_value("look", "camera_confidence", f"be one number, or have shape ({len(depth)},)", given.shape)
+    trust = np.broadcast_to(given, len(depth))
     trust = np.clip(np.where(np.isfinite(trust), trust, 0.0), 0, 1)[:, None] * np.ones(len(points))
     told = _of_states(states) | {
         Why.UNDECIDED: (State.EVALUATOR_FAILURE, states == Visibility.UNKNOWN),
@@ -306,7 +310,9 @@ def _spread(state: Codes, why: Codes, trust: Floats, at: tuple[Indices, Indices]
     """What is known of M pairs, over all T x R."""
     states, whys = _decided(shape, {})
     known, everywhere = np.zeros(shape, dtype=bool), np.zeros(shape)
-    states[at], whys[at], known[at], everywhere[at] = state, why, True, trust
+    flat = at[0] * shape[1] + at[1]
+    for table, told in ((states, state), (whys, why), (known, True), (everywhere, trust)):
+        table.reshape(-1)[flat] = told
     return _sighting(states, whys, everywhere, known)
 
 
@@ -329,14 +335,17 @@ def direct_areas(boxes: npt.ArrayLike, frame_sizes: npt.ArrayLike) -> Floats:
         (15.0, 2915.0)
     """
     box, size = np.asarray(boxes, dtype=np.float64), np.asarray(frame_sizes, dtype=np.float64)
+    trailing("direct_areas", "boxes", box, (4,))
+    trailing("direct_areas", "frame_sizes", size, (2,))
+    x0, y0, x1, y1 = np.ascontiguousarray(np.moveaxis(box, -1, 0))  # NumPy is slow along an axis of four
     with np.errstate(invalid="ignore"):
         known = (size[..., 0] > 0) & (size[..., 1] > 0)
         sides = []
-        for axis in (0, 1):  # one at a time: NumPy is slow along an axis of two
-            low, high, limit = box[..., axis], box[..., axis + 2], size[..., axis]
+        for low, high, limit in ((x0, x1, size[..., 0]), (y0, y1, size[..., 1])):
             low, high = np.where(known, np.maximum(low, 0.0), low), np.where(known, np.minimum(high, limit), high)
             sides.append(np.maximum(high - low, 0.0))
-    return np.where(np.isfinite(box).all(axis=-1), sides[0] * sides[1], np.nan)
+    finite = np.isfinite(x0) & np.isfinite(y0) & np.isfinite(x1) & np.isfinite(y1)
+    return np.where(finite, sides[0] * sides[1], np.nan)
 
 
 def classify(
@@ -370,8 +379,8 @@ def classify(
     with np.errstate(invalid="ignore"):
         shown, small, broken = direct & (area >= MIN_AREA_PX), direct & (area < MIN_AREA_PX), direct & np.isnan(area)
     by_projection = usable & ~direct
-    state = np.where(by_projection, projected.state, State.EVALUATOR_FAILURE).astype(np.uint8)
-    why = np.where(by_projection, projected.why, _AT[Why.NO_EVIDENCE]).astype(np.uint8)
+    state = np.where(by_projection, projected.state, np.uint8(State.EVALUATOR_FAILURE))
+    why = np.where(by_projection, projected.why, np.uint8(_AT[Why.NO_EVIDENCE]))
     confidence = np.where(by_projection, projected.confidence, 0.0)
     for where, what, reason, trust in (
         (shown, State.EXPECTED_VISIBLE, Why.OBSERVED, 1.0),

@@ -44,16 +44,16 @@ _CHANNELS = {
 def needs(evidence: Evidence, *, compat: bool = False, options: Options | None = None) -> list[Need]:
     """What this protocol wants to know of a rollout, given its plan and category.
 
-    Features of the reference and the returns alone; ratings of every fourth frame; tracks, faces, appearance, geometry,
-    poses, a checklist and a judge's reply where the category has a use for them.
+    Features and depth of the reference and the returns alone; faces of V and the returns; ratings of every fourth
+    frame; tracks, appearance, geometry, poses, a checklist and a judge's reply where the category has a use for them.
     """
     rollout = Rollout(evidence, options or Options())
     names = dict.fromkeys(name for metric in rollout.metrics for name in _CHANNELS[metric])
     wanted = []
     for name in names:
-        if name == "features":
+        if name in ("features", "depth", "faces"):
             try:
-                wanted.append(Need(name, rollout.wanted_frames()))
+                wanted.append(Need(name, rollout.face_frames() if name == "faces" else rollout.wanted_frames()))
             except NotThereError:
                 continue
         elif name == "frame_quality":
@@ -177,7 +177,10 @@ class _Maker:
         except NotThereError as absent:
             found = absent.measure
         facts, there = self.rollout.facts, self.rollout.evidence.channels
-        makers = [there[name].maker for name in _CHANNELS[metric] if name in there]
+        spoke = _CHANNELS[metric]
+        if metric == "human_identity" and self.rollout.finds_faces and not len(self.rollout.followed_people):
+            spoke = ("faces",)  # a tracker that follows no people has no part in it
+        makers = [there[name].maker for name in spoke if name in there]
         part: Mapping[str, Any] = {"trajectory": self.rollout.trajectory}
         part = part if revisit is None else {**part, "revisit": revisit}
         return Score(

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..._walls.errors import ArgumentError
 from ...rollout.plan import Facts, Plan
@@ -18,6 +19,7 @@ from ..measure import Measure, NotThereError, missing, without
 from ..record import Status
 from .arrays import Flags, Values
 from .camera import CameraFollowing, camera_following, target_poses
+from .channels import fitting, numbers_of
 from .checklist import checklist_of, judged_frames, phase_ranges
 from .constants import AESTHETIC_RANGE, CATEGORIES, DYNAMIC, IMAGING_RANGE, STATIC
 from .course import Course, Revisit, course_of
@@ -26,6 +28,7 @@ from .entities import human_appearance, human_identity, object_appearance, objec
 from .environment import environment_depth, environment_reconstruction, environment_visible
 from .judge import read_judgement
 from .options import Options
+from .people import FoundFaces, people_by_mask, people_by_resemblance
 from .qualify import Angles, departure_and_return, tracking_support, whole
 from .quality import quality_frames, video_quality
 from .revisits import Revisits
@@ -103,10 +106,7 @@ class Rollout:
             why = self.evidence.missing.get(name, "not in the evidence")
             raise NotThereError(missing(f"{name}: {why}"))
         values = self.evidence.channels[name].values
-        for key in needed:
-            if key not in values:
-                got = ", ".join(values) or "nothing"
-                raise NotThereError(missing(f"{name}: the channel must hold {key}, got {got}"))
+        fitting(name, values, needed)
         return values
 
     def wanted_frames(self) -> tuple[int, ...]:
@@ -114,10 +114,19 @@ class Rollout:
         windows = [range(r.window.start, r.window.stop) for r in self.course.revisits]
         return tuple(sorted({self.course.reference.start, *(frame for window in windows for frame in window)}))
 
+    def face_frames(self) -> tuple[int, ...]:
+        """The frames in which faces are looked for: V, and the returns."""
+        spans = (self.course.reference, *(revisit.window for revisit in self.course.revisits))
+        return tuple(sorted({frame for span in spans for frame in range(span.start, span.stop)}))
+
     # -- humans and objects ------------------------------------------------------------------------------------------
 
     def entity(self, metric: str) -> Revisits:
         """One of the four metrics of targets."""
+        if metric == "human_identity":
+            self.channel("faces")  # without faces no tracker helps
+            if self.finds_faces:
+                return self._identity_of_found()
         kind = HUMAN_KIND if metric.startswith("human") else OBJECT_KIND
         tracks = self.channel("tracks", "frames", "kinds", "found")
         chosen = np.flatnonzero(np.asarray(tracks["kinds"]) == kind)
@@ -125,7 +134,7 @@ class Rollout:
             what = "person" if kind == HUMAN_KIND else "object"
             raise NotThereError(without(f"no_target: the evidence tracks no {what}"))
         if metric == "object_geometry":
-            values = self.channel("tracks", "masks")
+            values = self.channel("tracks", "frames", "kinds", "found", "masks")
             rows, valid = np.asarray(values["masks"])[chosen], np.asarray(values["found"], dtype=bool)[chosen]
             found = self._scored(object_geometry, "tracks", values["frames"], rows, valid)
         else:
@@ -137,10 +146,38 @@ class Rollout:
             rows, valid = np.asarray(values["embedding"])[chosen], np.asarray(values["valid"], dtype=bool)[chosen]
             score = {"human_identity": human_identity, "human_appearance": human_appearance}.get(metric)
             found = self._scored(score or object_appearance, name, values["frames"], rows, valid)
+        return replace(found, detail={**found.detail, **self._supported(chosen)})
+
+    @property
+    def finds_faces(self) -> bool:
+        """Whether the faces are those of every frame, by no person."""
+        return "faces" in self.evidence.channels and "boxes" in self.evidence.channels["faces"].values
+
+    @cached_property
+    def followed_people(self) -> npt.NDArray[np.int64]:
+        """Which targets of the tracker are people; none where there is no tracker, or one without masks."""
+        tracks = self.evidence.channels["tracks"].values if "tracks" in self.evidence.channels else {}
+        return np.flatnonzero(np.asarray(tracks["kinds"]) == HUMAN_KIND if "masks" in tracks else ())
+
+    def _identity_of_found(self) -> Revisits:
+        """Human Identity of the faces that were found in each frame."""
+        faces = FoundFaces.of(self.channel("faces", "frames", "face_frames", "boxes", "embedding"))
+        chosen = self.followed_people
+        if not len(chosen):
+            people = people_by_resemblance(faces, self.course.reference)
+        else:
+            tracks = self.channel("tracks", "frames", "kinds", "found", "masks")
+            masks, found = (np.asarray(tracks[name], dtype=bool)[chosen] for name in ("masks", "found"))
+            people = people_by_mask(faces, tracks["frames"], masks, found, (self.facts.width, self.facts.height))
+        scored = self._scored(human_identity, "faces", people.frames, people.embedding, people.valid)
+        told = self._supported(chosen) if len(chosen) else {}
+        whose = "the tracker's masks" if len(chosen) else "resemblance to the faces of V"
+        return replace(scored, detail={**scored.detail, **told, "people_by": whose})
+
+    def _supported(self, chosen: npt.NDArray[np.int64]) -> dict[str, Any]:
         support, evaluated = self.support
         mine = support[:, chosen[evaluated[chosen]]]
-        told = {"supported": np.array([whole(row) for row in mine[:, None]]), "target_support": mine}
-        return replace(found, detail={**found.detail, **told})
+        return {"supported": np.array([whole(row) for row in mine[:, None]]), "target_support": mine}
 
     @cached_property
     def support(self) -> tuple[Flags, Flags]:
@@ -168,6 +205,7 @@ class Rollout:
         which = next((name for name in ("cls", "mean") if name in values), None)
         if which is None:
             raise NotThereError(missing("features: the channel must hold cls or mean"))
+        fitting("features", values, ("frames", which))
         reference, observed, valid = self._returns("features", values["frames"], np.asarray(values[which]))
         found = environment_visible(reference, observed, valid)
         return not_shown(replace(found, detail={"feature": which}), "features", valid)
@@ -183,6 +221,8 @@ class Rollout:
         poses = cam_to_world(np.asarray(values["cam_from_world"], dtype=np.float64))
         reference, observed, seen = self._returns("geometry", values["frames"], np.asarray(values["depth"]))
         start, later, _ = self._returns("geometry", values["frames"], poses)
+        if not np.isfinite(start).all():  # then nothing says whether the camera came back
+            raise NotThereError(missing("geometry: the reference has no pose"))
         later = np.where(seen[..., None, None], later, np.nan)
         camera = np.asarray(values["intrinsics"])[0]
         angles, source = self.angles
@@ -233,7 +273,7 @@ class Rollout:
         at, n = np.asarray(values["frames"]), self.facts.n_frames
         made = {}
         for name in (name for name in values if name != "frames"):
-            poses = np.asarray(values[name], dtype=np.float64)
+            poses = numbers_of("poses", name, values[name]).astype(np.float64)
             if poses.shape != (len(at), 4, 4) or (at.size and not 0 <= at.min() <= at.max() < n):
                 wanted = f"{name} must hold poses (K, 4, 4) of frames within the video's {n}"
                 raise NotThereError(missing(f"poses: {wanted}, got shape {poses.shape}"))
