@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/views.h"
+#include "cuda/passage.h"
 #include "cuda/reproject_pairs.h"
 
 namespace wmb::cuda {

@@ -8,6 +8,7 @@
 #include "core/reason.h"
 #include "cuda/agreement.h"
 #include "cuda/launch.h"
+#include "cuda/passage.h"
 #include "cuda/reproject_pairs.h"
 #include "cuda/select.h"
 

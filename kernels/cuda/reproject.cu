@@ -7,6 +7,7 @@
 
 #include "core/views.h"
 #include "cuda/launch.h"
+#include "cuda/passage.h"
 
 namespace wmb::cuda {
 namespace {

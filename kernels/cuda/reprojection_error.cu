@@ -4,6 +4,7 @@
 #include "core/reason.h"
 #include "core/views.h"
 #include "cuda/launch.h"
+#include "cuda/passage.h"
 #include "cuda/quantile.h"
 #include "cuda/reduce.h"
 #include "cuda/reproject_pairs.h"

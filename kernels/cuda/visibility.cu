@@ -6,6 +6,7 @@
 
 #include "core/hull.h"
 #include "cuda/launch.h"
+#include "cuda/passage.h"
 
 namespace wmb::cuda {
 namespace {

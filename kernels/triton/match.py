@@ -39,7 +39,7 @@ def direction_distance(a_ptr, b_ptr, a_at, b_at, here, a_direction, b_direction,
 
 @triton.jit
 def distance_of(value, near, wide, kind: tl.constexpr):
-    """The distance, as float64, of a value that is minus its square: rounded as the rows are, but where near or wide."""
+    """The distance, as float64, of a value that is minus its square: rounded as rows are, but where near or wide."""
     distance = tl.sqrt(0.0 - value)
     if kind == tl.float32:
         distance = tl.where(wide, distance, tl.sqrt_rn(0.0 - value.to(tl.float32)).to(tl.float64))
@@ -140,7 +140,7 @@ def match_binary(
 def distance_slack(dim: int, dtype: torch.dtype) -> float:
     """By how much the squared distance of two directions may differ from 2 - 2 cos: as in csrc/cpu/match.cpp."""
     roundings = float(CHAIN + dim // CHAIN + 4)
-    return 2.02 * roundings * torch.finfo(dtype).eps / 2
+    return float(2.02 * roundings * torch.finfo(dtype).eps / 2)
 
 
 def _match(

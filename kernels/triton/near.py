@@ -16,7 +16,7 @@ import triton.language as tl
 
 from .items import Items, span_of
 from .rows import Rows, halved
-from .sweep import Best, Search, best_of
+from .sweep import Best, Search
 
 _LANES = tl.constexpr(8)
 _NONE = tl.constexpr(float("-inf"))

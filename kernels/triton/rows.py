@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows made ready for comparison: brought to length 1, laid out for both kinds of tiles.
 
-Two layouts of a set of rows are made. `columns` is (D, n) in the result's dtype: what chains of fused multiply-adds read,
-and the CPU core's numbers to the bit. `parts` is (n, D), padded to whole tiles, for the tensor cores: of float32 a high
-and a low part that TF32 holds, of half precision the numbers as they are, times a power of two.
+Two layouts of a set of rows are made. `columns` is (D, n) in the result's dtype: what chains of fused multiply-adds
+read, and the CPU core's numbers to the bit. `parts` is (n, D), padded to whole tiles, for the tensor cores: of float32
+a high and a low part that TF32 holds, of half precision the numbers as they are, times a power of two.
 """
 
 from __future__ import annotations
@@ -97,14 +97,14 @@ def _squares(x_ptr, at, here, dim, shift, R: tl.constexpr):
 def directions_of(x_ptr, at, here, dim, R: tl.constexpr):
     """`direction_of` of the core: what makes rows' lengths 1, as a power of two and a factor; 0 where nothing does."""
     shift = tl.full((R,), 1.0, tl.float64)
-    squares, least, largest, finite = _squares(x_ptr, at, here, dim, shift, R)
+    squares, _least, largest, finite = _squares(x_ptr, at, here, dim, shift, R)
     safe = (squares > _SMALLEST) & (squares < _LARGEST)
     usable = here & finite & (largest > 0)
-    if x_ptr.dtype.element_ty == tl.float64:
+    if x_ptr.dtype.element_ty == tl.float64:  # noqa: SIM102 - the outer one is known when this is compiled
         if tl.max((usable & ~safe).to(tl.int32), axis=0) != 0:
             exponent = tl.minimum(tl.maximum(-exponent_of(tl.where(usable, largest, 1.0)), -1000), 1000)
             shift = tl.where(safe | ~usable, 1.0, power_of_two(exponent))
-            squares, least, largest, finite = _squares(x_ptr, at, here, dim, shift, R)
+            squares, _least, largest, finite = _squares(x_ptr, at, here, dim, shift, R)
     factor = 1.0 / tl.sqrt(tl.where(usable, squares, 1.0))
     return tl.where(usable, shift, 0.0), tl.where(usable, factor, 0.0)
 
@@ -134,7 +134,7 @@ def prepare_kernel(
     R: tl.constexpr,
     K: tl.constexpr,
 ):
-    """usable[i], (shift, factor)[i], columns[k, i] = unit_i[k]; high + low = unit (SPLIT), high · weight = unit (HALF)."""
+    """usable[i], direction[i], columns[k, i] = unit_i[k]; high + low = unit (SPLIT), high · weight = unit (HALF)."""
     row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
     here = row < n
     at = tl.where(here, row, 0) * dim
@@ -142,7 +142,7 @@ def prepare_kernel(
         shift, factor = directions_of(x_ptr, at, here, dim, R)
     else:
         one = tl.full((R,), 1.0, tl.float64)
-        squares, shift, factor, finite = _squares(x_ptr, at, here, dim, one, R)
+        _sum, shift, factor, finite = _squares(x_ptr, at, here, dim, one, R)
     usable = here & (finite if METRIC == _L2 else factor > 0)
     tl.store(usable_ptr + row, usable.to(tl.int8), mask=here)
     tl.store(direction_ptr + 2 * row, shift, mask=here)

@@ -148,7 +148,7 @@ def settle_kernel(
                 mask=here[:, None] & (g < n_groups)[None, :],
                 other=_NONE,
             )
-            first, at, rest = best_of(largest, tl.broadcast_to(g[None, :], (R, C)))
+            first, _at, rest = best_of(largest, tl.broadcast_to(g[None, :], (R, C)))
             second = tl.maximum(tl.minimum(best, first), tl.maximum(second, tl.max(rest, axis=1)))
             best = tl.maximum(best, first)
         bar = ((second if KEEP == 2 else best) - margin).to(acc)
@@ -223,7 +223,8 @@ class Search:
         a, b = self.a, self.b
         return {
             "a_columns": a.columns, "b_columns": b.columns, "a_usable": a.usable, "b_usable": b.usable,
-            "a_rows": a.columns.shape[1], "b_rows": b.columns.shape[1], "depth": a.depth, "scale": self.scale if wide else 1.0,
+            "a_rows": a.columns.shape[1], "b_rows": b.columns.shape[1], "depth": a.depth,
+            "scale": self.scale if wide else 1.0,
             "flags": a.usable if self.flags is None else self.flags, "FLAGGED": self.flags is not None,
             "WIDE": wide, "enable_fp_fusion": False, **self.items.arguments(a.usable),
         }  # fmt: skip

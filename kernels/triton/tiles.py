@@ -2,7 +2,8 @@
 """One tile of scores: as chains of fused multiply-adds, the CPU core's numbers to the bit, or by the tensor cores.
 
 A chain sums 128 terms in the order of k; a longer sum is the sum of such chains, in order. So a score does not depend
-on the tile that it falls in, and equals csrc/cpu/isa's. The tensor cores' score differs from it by `tile_error` at most.
+on the tile that it falls in, and equals csrc/cpu/isa's. The tensor cores' score differs from it by `tile_error` at
+most.
 """
 
 from __future__ import annotations
@@ -82,17 +83,17 @@ def tile_error(a: Rows) -> float:
 
     Every term is bounded by Cauchy and Schwarz, for rows of length 1. Of the unit u = 2^-24 of float32: a chain and the
     sum of chains round once a term; an instruction of the tensor cores takes 8 products of TF32 or 16 of half precision
-    and the sum so far, and is trusted to cut each at 2^-23 of the largest, no better; the parts of a split row leave out
-    2^-20; a half row is not rounded to float32 (2 u) and its weights are (3 u), and its numbers below float16's smallest
-    lose at most 2^-25 each. None of this was measured on a GPU yet.
+    and the sum so far, and is trusted to cut each at 2^-23 of the largest, no better; the parts of a split row leave
+    out 2^-20; a half row is not rounded to float32 (2 u) and its weights are (3 u), and its numbers below float16's
+    smallest lose at most 2^-25 each. None of this was measured on a GPU yet.
     """
     if a.metric == BITS:  # whole numbers below 2^24
         return 0.0
     u, padded = 2.0**-24, a.parts[0].shape[1]
     chain = (CHAIN + a.depth / CHAIN + 4) * u
     if a.is_half:
-        return chain + padded / 16 * 17 * 2 * u + 5 * u + 2 * a.depth**0.5 * u
-    return chain + 3 * padded / 8 * 9 * 2 * u + 2.0**-20
+        return float(chain + padded / 16 * 17 * 2 * u + 5 * u + 2 * a.depth**0.5 * u)
+    return float(chain + 3 * padded / 8 * 9 * 2 * u + 2.0**-20)
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def config_of(rows: Rows, here: tuple[int, int], *, chains: bool) -> Config:
 
 
 def is_double(rows: Rows) -> bool:
-    return rows.columns.dtype == torch.float64
+    return bool(rows.columns.dtype == torch.float64)
 
 
 def products_of(a: Rows, b: Rows) -> dict[str, object]:

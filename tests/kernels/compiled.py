@@ -21,7 +21,6 @@ from triton.backends.compiler import GPUTarget
 from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
-
 # What is counted in the PTX.
 COUNTED = {
     "tensor_cores": r"\b(?:mma\.sync|wgmma\.mma_async|tcgen05\.mma)\b",

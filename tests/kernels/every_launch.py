@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-
 from wmb_fast.kernels.triton import cosine, items, match, patch, rows, sweep, topk
 
 N, M, DIM = 256, 512, 256
@@ -14,7 +13,7 @@ UNEVEN = np.array([[0, N, 0, M], [0, N - 1, 1, M]], dtype=np.int64)
 
 
 def on(capability: int, *, brief: bool) -> None:
-    """With the tiles for a device of this compute capability, for example 90; `brief`: the tensor cores' tiles alone."""
+    """With the tiles for a device of this compute capability, for example 90; `brief`: its tensor cores alone."""
     for module in (cosine, rows, sweep, topk):
         module.capability = lambda _: divmod(capability, 10)  # type: ignore[attr-defined]
     index, score = torch.zeros(64 * N, dtype=torch.int64), torch.zeros(2 * N * M)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triton's kernels without a GPU: run by its interpreter against the CPU core, and compiled for GPUs that are not there.
+"""Triton's kernels without a GPU: interpreted, against the CPU core, and compiled for GPUs that are not there.
 
 Either way is chosen when triton is imported, so both happen in processes of their own. The tests that the interpreter
 runs are the files of `interpreted/`.

@@ -20,6 +20,7 @@ NB_MODULE(_cuda, m) {
   wmb::cuda::bind_image(m);
   wmb::cuda::bind_reproject(m);
   wmb::cuda::bind_reproject_pairs(m);
+  wmb::cuda::bind_rpe(m);
   wmb::cuda::bind_stats(m);
   wmb::cuda::bind_visibility(m);
 }

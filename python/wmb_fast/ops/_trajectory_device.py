@@ -12,6 +12,7 @@ from .._walls.device import Tensor, copied_to
 from .._walls.ext import kernels
 from ._trajectory import Alignment, Batch, ErrorStats, Sim3
 
+
 def tracks_of(batch: Batch) -> Any:
     """A batch as kernels take it."""
     first, second = (batch.data[name] for name in batch.names)

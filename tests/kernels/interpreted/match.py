@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nearest neighbours, mutual matches and patches in Triton's interpreter, against the CPU core's bits and the reference."""
+"""Nearest neighbours, matches and patches in Triton's interpreter, against the CPU core's bits and the reference."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import torch
 import triton.runtime.interpreter
 from both import HALVES, SIZES, UNEVEN, Array, compare, whole
 from similarity import rows
+from wmb_fast.kernels.triton import match, patch, sweep, tiles
+from wmb_fast.kernels.triton import rows as rows_of
 
 import wmb_fast as wmb
 from wmb_fast import _core as core
-from wmb_fast.kernels.triton import match, patch, rows as rows_of, sweep, tiles
 
 
 def outs(spans: Array, dtype: Any) -> list[Array]:

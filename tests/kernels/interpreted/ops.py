@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public ops on tensors that count as on a device: the same answers as of NumPy's arrays, in every form of batch."""
+"""The public ops on tensors that count as on a device: the answers that arrays get, in every form of batch."""
 
 from __future__ import annotations
 
