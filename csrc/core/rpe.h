@@ -103,22 +103,30 @@ struct StepErrors {
   T translation, rotation_deg, extra;
 };
 
+// From one pose to another: relative to the first, and as a displacement in the world's frame.
+template <typename T>
+struct Step {
+  Pose<T> pose;
+  Vec3<T> moved;
+};
+
+template <typename T>
+WMB_HD inline Step<T> step_between(const Pose<T>& a, const Pose<T>& b) {
+  const Vec3<T> moved = b.p - a.p;
+  return {{transposed_times(a.r, b.r), transposed_times(a.r, moved)}, moved};
+}
+
 // Inlined in any case: out of line, its many arguments pass through memory, which costs a fifth on lanes.
 template <typename T>
-[[gnu::always_inline]] WMB_HD inline StepErrors<T> step_errors(const Pose<T>& est_i, const Pose<T>& est_j,
-                                                               const Pose<T>& ref_i, const Pose<T>& ref_j,
+[[gnu::always_inline]] WMB_HD inline StepErrors<T> step_errors(const Step<T>& est, const Step<T>& ref,
                                                                const StepRule<T>& rule) {
-  Pose<T> est = relative(est_i, est_j);
-  const Pose<T> ref = relative(ref_i, ref_j);
-  est.p = rule.scale * est.p;
-  const Pose<T> e = relative(ref, est);
+  const Pose<T> e = relative(ref.pose, Pose<T>{est.pose.r, rule.scale * est.pose.p});
   StepErrors<T> out;
-  out.translation =
-      rule.world ? norm(rule.scale * (rule.rotation * (est_j.p - est_i.p)) - (ref_j.p - ref_i.p)) : norm(e.p);
+  out.translation = rule.world ? norm(rule.scale * (rule.rotation * est.moved) - ref.moved) : norm(e.p);
   out.rotation_deg = error_of(e, Relation::rotation_deg, rule.polish);
   if (!rule.has_extra) return out;
   // Lengths of steps are taken in the world's frame: there no rotation's rounding enters.
-  const T est_step = rule.scale * norm(est_j.p - est_i.p), ref_step = norm(ref_j.p - ref_i.p);
+  const T est_step = rule.scale * norm(est.moved), ref_step = norm(ref.moved);
   if (rule.extra == Relation::point_distance)
     out.extra = distance_error(est_step, ref_step);
   else if (rule.extra == Relation::point_distance_error_ratio)

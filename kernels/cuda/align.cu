@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "cuda/trajectory.h"
+
 namespace wmb::cuda {
 namespace {
 
@@ -78,14 +80,6 @@ __device__ void fit_group(const Tracks<T>& tracks, const FitOptions& options, Bl
     collect(Pair<Poses, T>(tracks, item), options.n_fit, shared, shared.collected[at]);
   });
   fit_collected<Poses>(tracks, options.align, shared);
-}
-
-// A pose, or the nearest one where it is off by more than what a text file rounds.
-template <typename T>
-__device__ inline Pose<double> clean_pose(const T* poses, std::size_t k, bool project) {
-  Pose<double> pose = load_pose(poses + 16 * k);
-  if (project && orthogonality_deviation(pose.r) > kAsIs) pose.r = nearest_rotation(pose.r);
-  return pose;
 }
 
 template <typename T>

@@ -3,8 +3,7 @@
 
 #include <cstddef>
 
-#include "cuda/stream.h"
-#include "cuda/trajectory.h"
+#include "cuda/tracks.h"
 
 namespace wmb::cuda {
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .launch import Tensor, compiled, empty, launch, type_of
-from .trajectory import Fits, Statistics, Tracks, boundary, room_for_fits, room_for_statistics
+from .trajectory import Fits, Statistics, Tracks, on_boundaries, room_for_fits, room_for_statistics
 
 
 def umeyama(tracks: Tracks, with_scale: bool) -> Fits:
@@ -17,7 +17,7 @@ def umeyama(tracks: Tracks, with_scale: bool) -> Fits:
 
 def align_trajectory(tracks: Tracks, poses: bool, align: int, n_fit: int) -> tuple[Tensor, Fits]:
     """The aligned poses (P, 4, 4), or points (P, 3), flat, and the fits."""
-    tracks, estimate = _on_boundaries(tracks, poses), tracks.estimate
+    tracks, estimate = on_boundaries(tracks) if poses else tracks, tracks.estimate
     aligned, fits = empty(estimate, estimate.numel()), room_for_fits(estimate, tracks.n)
     launch(compiled().align_trajectory, estimate, type_of(estimate), *tracks, poses, align, n_fit, aligned, *fits)
     return aligned, fits
@@ -28,7 +28,7 @@ def ape(
 ) -> tuple[Tensor, Tensor, Statistics, Fits]:
     """Errors (P,), deviations (n,), statistics and fits; no item has more than ``most`` poses."""
     cuda = compiled()
-    tracks, estimate = _on_boundaries(tracks, poses), tracks.estimate
+    tracks, estimate = on_boundaries(tracks) if poses else tracks, tracks.estimate
     total = estimate.numel() // (16 if poses else 3)
     errors, deviation = empty(estimate, total), empty(estimate, tracks.n)
     statistics, fits = room_for_statistics(estimate, tracks.n), room_for_fits(estimate, tracks.n)
@@ -39,9 +39,3 @@ def ape(
     out = errors, deviation, *statistics, *fits, workspace
     launch(cuda.ape, estimate, type_of(estimate), *tracks, *what, *out)
     return errors, deviation, statistics, fits
-
-
-def _on_boundaries(tracks: Tracks, poses: bool) -> Tracks:
-    if not poses:
-        return tracks
-    return tracks._replace(estimate=boundary(tracks.estimate), reference=boundary(tracks.reference))

@@ -2,10 +2,10 @@
 // Where the items of a batch lie in one flat array: as csrc/cpu/trajectories.h has it, on the device.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <cstddef>
 #include <cstdint>
+
+#include "core/hd.h"
 
 namespace wmb::cuda {
 
@@ -16,17 +16,17 @@ struct Items {
   const std::int64_t* starts;
   const std::int64_t* lengths;
 
-  __device__ std::size_t begin(std::size_t i) const {
+  WMB_HD std::size_t begin(std::size_t i) const {
     return starts == nullptr ? i * each : static_cast<std::size_t>(starts[i]);
   }
-  __device__ std::size_t size(std::size_t i) const {
+  WMB_HD std::size_t size(std::size_t i) const {
     if (lengths == nullptr) return each;
     const std::int64_t length = lengths[i] < 0 ? 0 : lengths[i];
     const std::size_t size = static_cast<std::size_t>(length);
     return starts == nullptr && size > each ? each : size;
   }
   // How many places of the flat array are an item's, those beyond its size included.
-  __device__ std::size_t room(std::size_t i) const { return starts == nullptr ? each : size(i); }
+  WMB_HD std::size_t room(std::size_t i) const { return starts == nullptr ? each : size(i); }
 };
 
 }  // namespace wmb::cuda

@@ -58,7 +58,7 @@ __device__ Split split_of(const T* u, const T* inverse_depth, std::size_t n) {
 }
 
 template <typename T>
-__global__ void __launch_bounds__(kThreads, 4)
+__global__ void __launch_bounds__(kThreads, 3)
     split_items(const T* u, const T* inverse_depth, Items items, ParallaxOut<T> out) {
   const std::size_t item = blockIdx.x, begin = items.begin(item), n = items.size(item);
   const double missing = std::nan("");

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over a block in a fixed order: a thread adds its own numbers from front to back, then halves of the block are
-// folded onto each other. The bits depend on the size of the block, which is a constant of each kernel, and on
-// nothing else.
+// Sums over a block in a fixed order: a thread adds its own numbers from front to back, then halves of the
+// block are folded onto each other. The bits depend on the size of the block, which is a constant of each
+// kernel, and on nothing else.
 #pragma once
 
 #include "cuda/launch.h"
 
 namespace wmb::cuda {
 
-// The sums of K numbers a thread, in every thread. `shared` holds K * Threads numbers; a barrier stands at either
-// end, so it may be used again at once.
+// The sums of K numbers a thread, in every thread. `shared` holds K * Threads numbers; a barrier stands at
+// either end, so it may be used again at once.
 template <int Threads, int K>
 __device__ inline void block_sums(double (&values)[K], double* shared) {
   static_assert((Threads & (Threads - 1)) == 0, "a power of two");

@@ -37,6 +37,28 @@ struct Layout {
   std::size_t band_rows, strip_columns;
 };
 
+// The windows of a block, and the row and the column of its first pixel, which may lie beyond the image.
+struct Place {
+  int n_rows, n_columns;
+  std::int64_t top, left;
+  std::size_t plane;  // where its plane begins
+};
+
+template <typename N>
+__device__ constexpr N smaller(N a, N b) {
+  return a < b ? a : b;
+}
+
+__device__ inline Place place_of(const Layout& in, int radius) {
+  const std::size_t strip = blockIdx.x % in.n_strips, above = blockIdx.x / in.n_strips;
+  const std::size_t first_row = above % in.n_bands * in.band_rows, first_column = strip * in.strip_columns;
+  return {static_cast<int>(smaller(in.band_rows, in.rows - first_row)),
+          static_cast<int>(smaller(in.strip_columns, in.columns - first_column)),
+          static_cast<std::int64_t>(first_row) + in.margin - radius,
+          static_cast<std::int64_t>(first_column) + in.margin - radius,
+          blockIdx.y * in.item_step + above / in.n_bands * in.plane_step};
+}
+
 // What is held of a pixel until it is worked on.
 template <typename T, bool kGrey>
 struct Pixel {
@@ -48,6 +70,20 @@ struct Pixel<T, true> {
   using Held = std::conditional_t<std::is_same_v<T, std::uint8_t>, std::uint8_t, double>;
   static __device__ Held at(const T* pixel, const Layout& in) {
     return grey(Held(pixel[in.red]), Held(pixel[in.green]), Held(pixel[in.blue]));
+  }
+};
+
+// The pixels of a column of a block, of N rows at once. Beyond the last row and column stand the last.
+template <typename T, bool kGrey, int N>
+struct Pixels {
+  typename Pixel<T, kGrey>::Held a[N], b[N];
+
+  __device__ void fetch(const T* from_a, const T* from_b, const std::size_t* row_offset, const Layout& in) {
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      a[k] = Pixel<T, kGrey>::at(from_a + row_offset[k], in);
+      b[k] = Pixel<T, kGrey>::at(from_b + row_offset[k], in);
+    }
   }
 };
 
@@ -69,29 +105,42 @@ struct Uniform {
   static __device__ S add(int, S value, S sum) { return sum + value; }
 };
 
-template <typename N>
-__device__ constexpr N smaller(N a, N b) {
-  return a < b ? a : b;
-}
-
 __device__ constexpr int distance(int k, int radius) { return k < radius ? radius - k : k - radius; }
 
-// The windowed sums down a column, of two numbers. A value is added at once to every sum that it belongs to,
-// and none is kept.
+// The windowed sums down a column, of a and b or of a^2 + b^2 and a b. A value is added at once to every sum
+// that it belongs to, and none is kept.
 template <typename Window>
 struct Column {
   using Sum = typename Window::Sum;
   static constexpr int kDeep = 2 * Window::kRadius;
+  bool products;
+  double low;
   Sum begun[2][kDeep] = {};  // by the number of values that they have already, less one
+  Sum full[2] = {};
 
-  __device__ void enter(const Sum (&value)[2], Sum (&full)[2]) {
+  template <typename Held>
+  __device__ Sum value(Held held) const {
+    if constexpr (std::is_same_v<Held, std::uint8_t>)
+      return static_cast<Sum>(held);
+    else
+      return static_cast<double>(held) - low;
+  }
+
+  template <typename Held>
+  __device__ void enter(Held a, Held b) {
+    Sum two[2] = {value(a), value(b)};
+    if (products) {
+      const Sum squares = two[0] * two[0] + two[1] * two[1];
+      two[1] *= two[0];
+      two[0] = squares;
+    }
 #pragma unroll
     for (int m = 0; m < 2; ++m) {
-      full[m] = Window::add(Window::kRadius, value[m], begun[m][kDeep - 1]);
+      full[m] = Window::add(Window::kRadius, two[m], begun[m][kDeep - 1]);
 #pragma unroll
       for (int k = kDeep - 1; k > 0; --k)
-        begun[m][k] = Window::add(distance(k, Window::kRadius), value[m], begun[m][k - 1]);
-      begun[m][0] = Window::add(Window::kRadius, value[m], Sum{0});
+        begun[m][k] = Window::add(distance(k, Window::kRadius), two[m], begun[m][k - 1]);
+      begun[m][0] = Window::add(Window::kRadius, two[m], Sum{0});
     }
   }
 };
@@ -148,89 +197,57 @@ template <typename T, typename Window, bool kGrey>
 __global__ void __launch_bounds__(kThreads, 2)
     sum_windows(const T* a, const T* b, Layout in, SsimRule rule, double* parts) {
   using Sum = typename Window::Sum;
-  using Held = typename Pixel<T, kGrey>::Held;
-  constexpr int kDeep = 2 * Window::kRadius;
+  constexpr int kRadius = Window::kRadius, kDeep = 2 * kRadius;
+  // The grey of floats, three reads and a double, would take too many registers while others are in use.
+  constexpr bool kAhead = !kGrey || std::is_same_v<T, std::uint8_t>;
   __shared__ Rows<Sum> rows;
   __shared__ double shared[kThreads];
   __shared__ std::size_t row_offset[kBandRows + kDeep];
 
-  // The windows of this block, and its first row and column of pixels, which may lie beyond the image.
-  const std::size_t strip = blockIdx.x % in.n_strips, band = blockIdx.x / in.n_strips % in.n_bands;
-  const std::size_t first_row = band * in.band_rows, first_column = strip * in.strip_columns;
-  const int n_rows = static_cast<int>(smaller(in.band_rows, in.rows - first_row));
-  const int n_columns = static_cast<int>(smaller(in.strip_columns, in.columns - first_column));
-  const int n_rows_padded = (n_rows + kRows - 1) / kRows * kRows;
-  const std::int64_t top = static_cast<std::int64_t>(first_row) + in.margin - Window::kRadius,
-                     left = static_cast<std::int64_t>(first_column) + in.margin - Window::kRadius;
-
   const int t = static_cast<int>(threadIdx.x), column = t % kColumns;
-  for (int k = t; k < n_rows_padded + kDeep; k += kThreads) {  // beyond the last row the last
-    const std::int64_t y = mirrored(top + smaller(k, n_rows + kDeep - 1), in.height);
+  const Place place = place_of(in, kRadius);
+  for (int k = t; k < static_cast<int>(kBandRows) + kDeep; k += kThreads) {
+    const std::int64_t y = mirrored(place.top + smaller(k, place.n_rows + kDeep - 1), in.height);
     row_offset[k] = static_cast<std::size_t>(y) * in.row_step;
   }
-  const std::int64_t x = mirrored(left + smaller(column, n_columns + kDeep - 1), in.width);
-  const std::size_t start = blockIdx.y * in.item_step +
-                            blockIdx.x / in.n_strips / in.n_bands * in.plane_step +
-                            static_cast<std::size_t>(x) * in.pixel_step;
-  a += start;
-  b += start;
+  const std::int64_t x = mirrored(place.left + smaller(column, place.n_columns + kDeep - 1), in.width);
+  a += place.plane + static_cast<std::size_t>(x) * in.pixel_step;
+  b += place.plane + static_cast<std::size_t>(x) * in.pixel_step;
   __syncthreads();
-  auto fetch = [&](int k, Held& of_a, Held& of_b) {
-    of_a = Pixel<T, kGrey>::at(a + row_offset[k], in);
-    of_b = Pixel<T, kGrey>::at(b + row_offset[k], in);
-  };
-  auto value = [&](Held held) {
-    if constexpr (std::is_same_v<Held, std::uint8_t>)
-      return static_cast<Sum>(held);
-    else
-      return static_cast<double>(held) - in.low;
-  };
-  const bool products = t >= kColumns;
-  Column<Window> sums;
-  auto enter = [&](Held held_a, Held held_b, Sum(&full)[2]) {
-    Sum two[2] = {value(held_a), value(held_b)};
-    if (products) {
-      const Sum squares = two[0] * two[0] + two[1] * two[1];
-      two[1] *= two[0];
-      two[0] = squares;
-    }
-    sums.enter(two, full);
-  };
 
-  Sum full[2];
+  const bool products = t >= kColumns;
+  Column<Window> sums{products, in.low};
 #pragma unroll 1
-  for (int first = 0; first < kDeep; first += Window::kRadius) {
-    Held held_a[Window::kRadius], held_b[Window::kRadius];
+  for (int first = 0; first < kDeep; first += kRadius) {  // the rows before the first window is full
+    Pixels<T, kGrey, kRadius> pixels;
+    pixels.fetch(a, b, row_offset + first, in);
 #pragma unroll
-    for (int k = 0; k < Window::kRadius; ++k) fetch(first + k, held_a[k], held_b[k]);
-#pragma unroll
-    for (int k = 0; k < Window::kRadius; ++k) enter(held_a[k], held_b[k], full);
+    for (int k = 0; k < kRadius; ++k) sums.enter(pixels.a[k], pixels.b[k]);
   }
-  Held held_a[kRows], held_b[kRows];
-  auto fetch_rows = [&](int first) {
-#pragma unroll
-    for (int k = 0; k < kRows; ++k) fetch(kDeep + first + k, held_a[k], held_b[k]);
-  };
-  fetch_rows(0);
+  Pixels<T, kGrey, kRows> pixels;
+  pixels.fetch(a, b, row_offset + kDeep, in);
 
   const int row = t % kRows, group = t / kRows * kGroup;
   const Sum* mine = rows.sum + row * Rows<Sum>::kRow + group;
   Sum* to = rows.sum + (products ? 2 : 0) * Rows<Sum>::kWide + column;
   double total = 0;
-  for (int first = 0; first < n_rows; first += kRows) {
+  for (int first = 0; first < place.n_rows; first += kRows) {
 #pragma unroll
     for (int k = 0; k < kRows; ++k) {
-      enter(held_a[k], held_b[k], full);
-      to[k * Rows<Sum>::kRow] = full[0];
-      to[k * Rows<Sum>::kRow + Rows<Sum>::kWide] = full[1];
+      sums.enter(pixels.a[k], pixels.b[k]);
+      to[k * Rows<Sum>::kRow] = sums.full[0];
+      to[k * Rows<Sum>::kRow + Rows<Sum>::kWide] = sums.full[1];
     }
     __syncthreads();
-    if (first + kRows < n_rows) fetch_rows(first + kRows);
-    if (first + row < n_rows && group < n_columns) {
+    const bool more = first + kRows < place.n_rows;
+    const std::size_t* next = row_offset + first + kRows + kDeep;
+    if (kAhead && more) pixels.fetch(a, b, next, in);
+    if (first + row < place.n_rows && group < place.n_columns) {
       Sum along[kGroup][4];
       sum_along<Window>(mine, along);
-      total += similarity(along, n_columns - group, rule);
+      total += similarity(along, place.n_columns - group, rule);
     }
+    if (!kAhead && more) pixels.fetch(a, b, next, in);
     __syncthreads();
   }
   total = block_sum<kThreads>(total, shared);

@@ -5,10 +5,9 @@
 // are read again.
 #pragma once
 
-#include "core/trajectory.h"
-#include "cuda/items.h"
 #include "cuda/reduce.h"
 #include "cuda/select.h"
+#include "cuda/tracks.h"
 
 namespace wmb::cuda {
 
@@ -18,39 +17,6 @@ constexpr unsigned kGroup = 4;  // pairs of trajectories of a block
 constexpr int kSums = 19;       // the moments' 17, and two counts
 constexpr int kHeldSums = 3;    // the most that are added up while errors are held in their place
 constexpr std::size_t kHeld = (kSums - kHeldSums) * kThreads;  // errors held in shared memory
-
-// Pairs of points (n, 3) or poses (n, 4, 4), side by side: from the estimate, or source, to the reference, or
-// target. Poses begin on a boundary of 16 bytes.
-template <typename T>
-struct Tracks {
-  const T* est;
-  const T* ref;
-  const std::uint8_t* mask;  // one a pose, 0 = leave out; may be null
-  const T* weights;          // one a pose; may be null
-  Items items;
-};
-
-// The answers to a fit, in the dtype of the points: 9, 3, 1 and 1 numbers an item.
-template <typename T>
-struct FitsOut {
-  T* rotation;
-  T* translation;
-  T* scale;
-  T* rmse;
-  std::int64_t* rank;
-  std::uint8_t* code;
-  std::uint8_t* status;
-  std::uint8_t* aligned;  // the status of the alignment
-};
-
-// One statistic after the other, n_items of each: rmse, mean, median, std, least, largest, sse.
-template <typename T>
-struct StatisticsOut {
-  T* numbers;
-  std::int64_t* count;
-  std::uint8_t* code;
-  std::uint8_t* status;
-};
 
 // What was found of one pair on the way to its fit.
 struct Collected {
@@ -103,6 +69,14 @@ __device__ inline Pose<double> load_pose(const T* from) {
   for (int i = 0; i < 3; ++i) load_four(from + 4 * i, row[i]);
   for (int i = 0; i < 9; ++i) pose.r.m[i] = row[i / 3][i % 3];
   pose.p = {row[0][3], row[1][3], row[2][3]};
+  return pose;
+}
+
+// A pose, or the nearest one where it is off by more than what a text file rounds.
+template <typename T>
+__device__ inline Pose<double> clean_pose(const T* poses, std::size_t k, bool project) {
+  Pose<double> pose = load_pose(poses + 16 * k);
+  if (project && orthogonality_deviation(pose.r) > kAsIs) pose.r = nearest_rotation(pose.r);
   return pose;
 }
 

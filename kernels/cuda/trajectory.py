@@ -22,7 +22,7 @@ class Tracks(NamedTuple):
 
 
 class Fits(NamedTuple):
-    """9 n numbers of rotations, then 3 n of translations, n scales and n rmse; rank; code, status, that of an alignment."""
+    """9 n numbers of rotations, 3 n of translations, n scales, n rmse; ranks; code, status, that of an alignment."""
 
     numbers: Tensor
     rank: Tensor
@@ -45,6 +45,11 @@ def room_for_statistics(like: Tensor, n: int) -> Statistics:
     return Statistics(empty(like, 7, n), empty(like, n, dtype="int64"), empty(like, 2, n, dtype="uint8"))
 
 
-def boundary(poses: Tensor) -> Tensor:
-    """Poses that begin where kernels can load 16 bytes at once: a copy of a view that begins elsewhere."""
+def on_boundaries(tracks: Tracks) -> Tracks:
+    """The same, poses where kernels can load 16 bytes at once."""
+    return tracks._replace(estimate=_boundary(tracks.estimate), reference=_boundary(tracks.reference))
+
+
+def _boundary(poses: Tensor) -> Tensor:
+    """A copy of what is a view that begins elsewhere."""
     return poses if poses.data_ptr() % 16 == 0 else poses.clone()

@@ -209,12 +209,6 @@ def test_static_scores_are_the_single_ones() -> None:
             )
 
 
-def test_correspondences_in_parts_of_unequal_length() -> None:
-    matches = [opis.Correspondences(np.zeros((n, 2)), np.zeros((3, 2)), np.zeros(3)) for n in (2, 4)]
-    with pytest.raises(ArgumentError, match="as many reference and current pixels as residuals, got 2, 3 and 3"):
-        opis.static_scores(matches, np.zeros((1, 4)), np.zeros((2, 1, 4)), np.ones((2, 1), dtype=bool))
-
-
 def test_claims_are_judged_by_family() -> None:
     claims = [opis.Claim("a", "parts", 0.9), opis.Claim("b", "parts", 0.69), opis.Claim("c", "connectivity", 0.7)]
     yes, no, unknown = opis.Verdict.SUPPORTED, opis.Verdict.CONTRADICTED, opis.Verdict.UNKNOWN

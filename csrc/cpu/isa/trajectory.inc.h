@@ -252,9 +252,9 @@ void errors_of_steps(const PosePairs<T>& poses, const std::int64_t* pairs, std::
     auto at = [&](const T* base, const std::size_t (&index)[kLanes]) {
       return load_poses(base + index[0], base + index[1], base + index[2], base + index[3]);
     };
-    const Pose<Lanes> est_i = at(poses.est, first), est_j = at(poses.est, second);
-    const Pose<Lanes> ref_i = at(poses.ref, first), ref_j = at(poses.ref, second);
-    const StepErrors<Lanes> e = step_errors(est_i, est_j, ref_i, ref_j, rule);
+    const Step<Lanes> est = step_between(at(poses.est, first), at(poses.est, second));
+    const Step<Lanes> ref = step_between(at(poses.ref, first), at(poses.ref, second));
+    const StepErrors<Lanes> e = step_errors(est, ref, rule);
     const std::size_t here = n - k;
     store_some(translation + k, e.translation, here);
     store_some(rotation + k, e.rotation_deg, here);

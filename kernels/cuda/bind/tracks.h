@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cuda/bind/bind.h"
-#include "cuda/trajectory.h"
+#include "cuda/tracks.h"
 
 namespace wmb::cuda {
 

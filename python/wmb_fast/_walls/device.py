@@ -38,6 +38,11 @@ def copied_to(like: Tensor, values: np.ndarray[Any, Any]) -> Tensor:
     return sys.modules["torch"].from_numpy(values).to(like.device, non_blocking=True)
 
 
+def only_device_knows(values: Any, like: Tensor) -> bool:
+    """Whether values are where ``like`` is, so that the host would have to wait to look at them."""
+    return isinstance(values, sys.modules["torch"].Tensor) and values.device == like.device
+
+
 def lengths_on(
     op: str, lengths: Any, like: Tensor, shape: tuple[int, ...], most: int, argument: str = "lengths"
 ) -> Tensor | None:
@@ -49,7 +54,7 @@ def lengths_on(
     torch = sys.modules["torch"]
     if lengths is None:
         return None
-    if isinstance(lengths, torch.Tensor) and lengths.device == like.device:
+    if only_device_knows(lengths, like):
         if lengths.dtype.is_floating_point or lengths.dtype.is_complex or lengths.dtype == torch.bool:
             raise bad_type(op, argument, "hold integers", str(lengths.dtype).removeprefix("torch."))
         if tuple(lengths.shape) != tuple(shape):

@@ -82,14 +82,16 @@ def umeyama(
         - no point at all: missing.
 
     Raises:
-        ArgumentError: Shapes that do not agree, N = 0, lengths beyond N, a weight below 0 or not finite.
+        ArgumentError: Shapes that do not agree, N = 0, lengths beyond N, a weight below 0 or not finite (on a device
+            the latter is reported: that item is missing).
         ArgumentTypeError: Something that is not an array, or of another dtype.
 
     Numerics:
         Sums in float64 about the first point, so offsets cost nothing and units do not matter; a Jacobi decomposition
         with a fixed number of sweeps; the rank is relative (1e-12 of the largest singular value of the covariance).
         ``rmse`` comes from the same sums where it is above 0.3 % of the extent, and from the residuals below.
-        The same bits for any number of threads, batch and SIMD level. Coordinates up to 1e150.
+        The same bits for any number of threads, batch and SIMD level; on a device from run to run, and the host's to
+        rounding. Coordinates up to 1e150.
 
     Source:
         Umeyama, "Least-squares estimation of transformation parameters between two point patterns", IEEE PAMI 13(4),
@@ -180,7 +182,8 @@ def align_trajectory(
 
     Raises:
         ArgumentError: Shapes that do not agree, an unknown mode, ``origin`` without poses, a matrix that is no pose
-            (last row not 0 0 0 1, determinant -1, or max |R'R - I| above 0.1).
+            (last row not 0 0 0 1, determinant -1, or max |R'R - I| above 0.1; on a device that is reported: the item is
+            missing, NaN throughout).
         ArgumentTypeError: Something that is not an array, or of another dtype.
 
     Numerics:
@@ -258,12 +261,13 @@ def ape(
 
     Raises:
         ArgumentError: Shapes that do not agree, N = 0, an unknown relation or alignment, positions where poses are
-            needed, a matrix that is no pose.
+            needed, a matrix that is no pose (on a device: reported, missing).
         ArgumentTypeError: Something that is not an array, or of another dtype.
 
     Numerics:
         float64 throughout, rounded once to the estimate's dtype. Angles by atan2, right from 0 to 180 degrees. The
-        same bits for any number of threads, batch and SIMD level.
+        same bits for any number of threads, batch and SIMD level; on a device from run to run, and the host's to
+        rounding.
 
     Source:
         Sturm et al., "A benchmark for the evaluation of RGB-D SLAM systems", IROS 2012, section IV; relations as in

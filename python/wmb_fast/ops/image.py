@@ -346,11 +346,12 @@ def _ssim(pair: _Pair, data_range: tuple[float, float], variant: str, order: str
     if backend == "reference":
         ends = (low, low + extent)
         return reference.ssim(pair.a, pair.b, data_range=ends, variant=variant, layout=pair.layout, order=order)
+    a, b = pair.images()
     options = pair.layout == "chw", list(VARIANTS).index(variant), low, extent, order == "bgr"
     if backend == "cuda":
-        return kernels("image").ssim(*pair.images(), *options)
+        return kernels("image").ssim(a, b, *options)
     result = np.empty(pair.batch)
-    core.ssim(*pair.images(), *options, result.reshape(-1))
+    core.ssim(a, b, *options, result.reshape(-1))
     return result
 
 

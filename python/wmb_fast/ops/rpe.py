@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .._walls.arrays import Array, ArrayLike, narrowed, take
+from .._walls.arrays import Array, ArrayLike, Call, narrowed, take
 from .._walls.checks import flag, integer, one_of, real, same_shape, trailing
+from .._walls.device import copied_to, only_device_knows
 from .._walls.dispatch import declare, pick
-from .._walls.errors import bad_type, bad_value
-from .._walls.ext import core
+from .._walls.errors import BackendError, bad_type, bad_value
+from .._walls.ext import core, kernels
 from .._walls.lazy import reference as readable
 from .._walls.records import Record
+from . import _trajectory_device as on_device
 from ._trajectory import (
     FIT_ROW,
     POSES,
@@ -31,7 +33,7 @@ from ._trajectory import (
     sim3_of,
     stats_of,
 )
-from .align import ALIGNMENTS, RELATIONS, first_to_fit, fit_row, statistics_row
+from .align import ALIGNMENTS, MOST_POSES, RELATIONS, first_to_fit, fit_row, statistics_row
 
 UNITS = ("frames", "metres", "degrees", "radians")  # csrc/cpu/pairs.h
 MOST_FRAMES = 2**53  # the core is told delta in float64
@@ -67,6 +69,11 @@ class _Selection:
 
     def core(self) -> tuple[Any, ...]:
         return UNITS.index(self.unit), self.delta, self.tolerance, self.all_pairs, self.from_estimate
+
+    def pairs_of(self, sizes: Array) -> Array:
+        """How many pairs trajectories of so many poses have, in frames."""
+        delta = int(self.delta)
+        return np.maximum(sizes - delta, 0) if self.all_pairs else np.maximum(sizes - 1, 0) // delta
 
     def readable(self) -> dict[str, Any]:
         return {
@@ -119,24 +126,27 @@ def rpe(
         n_align: Fit on the first so many poses only; the errors are those of all.
         mask: (..., N) bool, True = use. Poses that are not finite are left out in any case.
         lengths: (...) poses of each item of a padded array.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         ``translation`` and ``rotation_deg`` as :func:`ape` gives them, with ``errors`` (..., M) over ``pairs``
         (..., M, 2), NaN where a pose of the pair does not count; ``relation`` likewise; ``alignment``; ``status``:
         missing, with NaN, where there is no pair with an error, degenerate where the alignment is. In frames every
         pair is listed; along a path, and in angles, it goes over poses that do not count. evo's result is that of
-        ``all_pairs=False``, except that poses that are not finite stop it.
+        ``all_pairs=False``, except that poses that are not finite stop it. Where ``lengths`` is a tensor on a device, M
+        is what N poses have.
 
     Raises:
         ArgumentError: Shapes that do not agree, N = 0, delta not above 0 or not whole for frames, an unknown choice, a
-            matrix that is no pose.
+            matrix that is no pose (on a device: reported, missing).
         ArgumentTypeError: Something that is not an array, or of another dtype.
+        BackendError: Tensors on a device, and a ``unit`` other than frames.
 
     Numerics:
         float64 throughout, rounded once to the estimate's dtype. Angles by atan2, right from 0 to 180 degrees, with an
         arc tangent of our own: the same bits on every machine, for any number of threads, batch and SIMD level.
-        Rotations within 1e-5 of SO(3) are used as they are, within 0.1 replaced by the nearest.
+        Rotations within 1e-5 of SO(3) are used as they are, within 0.1 replaced by the nearest. On a device the same
+        bits from run to run, and the host's to rounding.
 
     Source:
         Sturm et al., "A benchmark for the evaluation of RGB-D SLAM systems", IROS 2012, eq. 1; pair selection as in
@@ -160,7 +170,10 @@ def rpe(
         one_of("rpe", "relation", relation, RELATIONS)
     batch = batch_of("rpe", {"estimate": estimate, "reference": reference}, (POSES,), mask, lengths)
     n_fit = first_to_fit("rpe", n_align)
-    if pick("rpe", backend, batch.call.device) == "reference":
+    chosen = pick("rpe", backend, batch.call.device)
+    if chosen == "cuda":
+        return _rpe_on_device(batch, selection, relation, frame, align, n_fit, lengths)
+    if chosen == "reference":
         return _readable_rpe(batch, selection, relation, frame, align, n_align)
     return _core_rpe(batch, selection, relation, frame, align, n_fit)
 
@@ -184,9 +197,7 @@ def _core_rpe(
     pair = batch.data["estimate"], batch.data["reference"]
     how = ALIGNMENTS.index(align), n_fit, *selection.core()
     if selection.unit == "frames":
-        delta = int(selection.delta)
-        sizes = batch.sizes()
-        counts = np.maximum(sizes - delta, 0) if selection.all_pairs else np.maximum(sizes - 1, 0) // delta
+        counts = selection.pairs_of(batch.sizes())
     else:
         counts = np.empty(batch.n, dtype=np.int64)
         refuse(batch, core.count_pairs(*pair, *batch.layout(), *how, counts))  # type: ignore[call-overload]
@@ -196,6 +207,45 @@ def _core_rpe(
     what = frame == "world", extra, rows.starts
     refuse(batch, core.rpe(*pair, *batch.layout(), *how, *what, *out))  # type: ignore[call-overload]
     return rows.record(relation)
+
+
+def _rpe_on_device(
+    batch: Batch, selection: _Selection, relation: str | None, frame: str, align: str, n_fit: int, lengths: Any
+) -> PoseErrors:
+    if selection.unit != "frames":
+        raise BackendError(
+            f"rpe: no kernel takes unit={selection.unit!r}, for how many pairs there are shows only while it runs. "
+            "Move the arguments to the CPU."
+        )
+    launcher, like = kernels("rpe"), batch.data["estimate"]
+    sizes = np.full(batch.n, batch.each, np.int64)
+    if batch.is_list:
+        sizes = batch.sizes()
+    elif lengths is not None and not only_device_knows(lengths, like):
+        sizes = np.asarray(lengths, np.int64).reshape(-1)
+    counts = selection.pairs_of(sizes)
+    most = int(counts.max()) if counts.size else 0
+    starts, total = None, batch.n * most
+    if batch.is_list:
+        begins, total = np.cumsum(counts) - counts, int(counts.sum())
+        starts = copied_to(like, begins)
+    extra = -1 if relation is None else RELATIONS.index(relation)
+    first = MOST_POSES if n_fit < 0 else n_fit
+    how = ALIGNMENTS.index(align), first, int(selection.delta), selection.all_pairs, frame == "world", extra
+    found = launcher.rpe(on_device.tracks_of(batch), how, launcher.Pairs(starts, most, total))
+
+    def give(rows: Any) -> Any:
+        if batch.is_list:
+            return [rows[b : b + n] for b, n in zip(begins.tolist(), counts.tolist(), strict=True)]
+        return rows.reshape(*batch.shape, most, *rows.shape[1:])
+
+    alignment = on_device.alignment_of(batch, found.fits)
+    stats = [
+        on_device.stats_of(batch, found.statistics[k], give(found.errors[k]), alignment, found.deviation)
+        for k in range(2 if relation is None else 3)
+    ]
+    extras = stats[2] if relation is not None else None
+    return PoseErrors(stats[0].status, stats[0]._codes, stats[0], stats[1], extras, give(found.pairs), alignment)
 
 
 def _readable_rpe(
@@ -269,7 +319,7 @@ def rotation_angle_deg(
 
     Args:
         R_a, R_b: (..., 3, 3), float32 or float64, of one shape; or two lists of such arrays.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         (...) in 0 to 180, in the dtype of the input, a list for lists; NaN where a matrix is not finite. Matrices
@@ -277,7 +327,8 @@ def rotation_angle_deg(
         says how far off they are.
 
     Raises:
-        ArgumentError: Other shapes; a matrix that is no rotation: determinant -1, or further off than 0.1.
+        ArgumentError: Other shapes; a matrix that is no rotation: determinant -1, or further off than 0.1 (on a device:
+            NaN).
         ArgumentTypeError: Something that is not an array, or of another dtype.
 
     Numerics:
@@ -299,28 +350,31 @@ def rotation_angle_deg(
     a, b = taken["R_a"], taken["R_b"]
     chosen = pick(op, backend, call.device)
     if not isinstance(a, list) and not isinstance(b, list):
-        return call.give(_angles(op, "", a, b, chosen))
+        return _angles(call, "", a, b, chosen)
     if not isinstance(a, list) or not isinstance(b, list):
         raise bad_type(op, "R_b", "be a list of arrays where R_a is one, and only there", type(b).__name__)
     if len(a) != len(b):
         raise bad_value(op, "R_b", f"be a list as long as R_a ({len(a)})", f"{len(b)} arrays")
-    return [call.give(_angles(op, f"[{i}]", x, y, chosen)) for i, (x, y) in enumerate(zip(a, b, strict=True))]
+    return [_angles(call, f"[{i}]", x, y, chosen) for i, (x, y) in enumerate(zip(a, b, strict=True))]
 
 
-def _angles(op: str, item: str, a: Array, b: Array, backend: str) -> Array:
-    """Degrees between two arrays of rotations, in their dtype; ``item`` says where they stand in a list."""
+def _angles(call: Call, item: str, a: Array, b: Array, backend: str) -> Any:
+    """Degrees between two arrays of rotations, in their kind and dtype; ``item`` says where they stand in a list."""
+    op = call.op
     trailing(op, f"R_a{item}", a, (3, 3))
     same_shape(op, f"R_b{item}", b, f"R_a{item}", a)
     shape = a.shape[:-2]
+    if backend == "cuda":
+        return kernels("rpe").rotation_angle_deg(a.reshape(-1, 3, 3), b.reshape(-1, 3, 3)).reshape(shape)
     if backend == "reference":
-        return readable.rotation_angle_deg(a, b).astype(a.dtype)
+        return call.give(readable.rotation_angle_deg(a, b).astype(a.dtype))
     radians = np.empty(shape)
     refused = core.rotation_angles(a.reshape(-1), b.reshape(-1), radians.reshape(-1))
     for name, matrices, at in (("R_a", a, refused[0]), ("R_b", b, refused[1])):
         if at >= 0:
             where = str([int(k) for k in np.unravel_index(at, shape)])
             raise not_a_rotation(op, f"{name}{item}", matrices.reshape(-1, 3, 3)[at], where)
-    return np.asarray(radians * (180.0 / np.pi)).astype(a.dtype, copy=False)
+    return call.give(np.asarray(radians * (180.0 / np.pi)).astype(a.dtype, copy=False))
 
 
 def orthogonality_deviation(R: ArrayLike) -> Any:
@@ -348,4 +402,4 @@ def orthogonality_deviation(R: ArrayLike) -> Any:
 
 
 for _op in ("rpe", "rotation_angle_deg"):
-    declare(_op, "cpu", "reference")
+    declare(_op, "cpu", "cuda", "reference")

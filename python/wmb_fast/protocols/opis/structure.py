@@ -188,10 +188,6 @@ def static_scores(
 def _padded(matches: Sequence[Correspondences | None]) -> tuple[Floats, Floats, Floats, Indices]:
     """Pixels (T, N, 2) twice, residuals (T, N) and how many count (T,); residuals of no unit are infinite."""
     there = [found for found in matches if found is not None]
-    for found in there:
-        if not len(found.reference) == len(found.current) == len(found.residual):
-            got = f"{len(found.reference)}, {len(found.current)} and {len(found.residual)}"
-            raise bad_value("static_scores", "matches", "have as many reference and current pixels as residuals", got)
     lengths = np.array([0 if found is None else len(found.residual) for found in matches], dtype=np.int64)
     counted = np.arange(lengths.max(initial=0)) < lengths[:, None]
 
