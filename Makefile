@@ -65,7 +65,7 @@ $(VENV)/installed: $(PY) $(SOURCES)
 
 $(VENV)/test-tools: $(PY) pyproject.toml
 	$(PIP) install $(TORCH) 'pytest>=8' 'hypothesis>=6.100' 'pytest-xdist>=3.6' 'scipy>=1.14' 'threadpoolctl>=3.5' \
-		'onnx>=1.17' 'onnxruntime>=1.31' 'nanobind>=2.9'
+		'triton>=3.9' 'onnx>=1.17' 'onnxruntime>=1.31' 'nanobind>=2.9'
 	@touch $@
 
 $(VENV)/dev-tools: $(PY) pyproject.toml

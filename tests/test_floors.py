@@ -63,6 +63,7 @@ OUTSIDERS = {
     "av": {"rollout"},
     "yaml": {"rollout"},
     "ray": {"run"},
+    "triton": {"kernels"},
 }
 
 

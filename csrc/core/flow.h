@@ -104,9 +104,24 @@ WMB_HD inline PairLanes pair_sums(std::size_t n, const Add& add) {
   return lanes;
 }
 
-// The least-squares line u = slope * inverse_depth + intercept through n >= 1 points. Where the inverse
-// depths do not determine both (all equal), the one of least norm, as a singular value decomposition with the
-// usual cut at epsilon * n gives it.
+// The least-squares line u = slope * inverse_depth + intercept through `count` >= 1 points of these means,
+// with zz the sum of (z - mean_z)^2 and zu that of (z - mean_z)(u - mean_u). Where the inverse depths do not
+// determine both (all equal), the one of least norm, as a singular value decomposition with the usual cut at
+// epsilon * n gives it.
+WMB_HD inline ParallaxLine parallax_line(double count, double mean_u, double mean_z, double zz, double zu) {
+  // Squared singular values of the n x 2 matrix [inverse depth, 1]: their sum and product.
+  const double sum = zz + count * (mean_z * mean_z + 1);
+  const double product = count * zz;
+  const double largest = (sum + std::sqrt(std::fmax(0.0, sum * sum - 4 * product))) / 2;
+  const double cut = std::numeric_limits<double>::epsilon() * std::fmax(count, 2.0);
+  if (product <= cut * cut * largest * largest) {
+    const double scale = mean_u / (mean_z * mean_z + 1);
+    return {mean_z * scale, scale};
+  }
+  const double slope = zu / zz;
+  return {slope, mean_u - slope * mean_z};
+}
+
 template <typename T>
 WMB_HD inline ParallaxLine parallax_line(const T* u, const T* inverse_depth, std::size_t n) {
   const double count = static_cast<double>(n);
@@ -120,18 +135,7 @@ WMB_HD inline ParallaxLine parallax_line(const T* u, const T* inverse_depth, std
     to.a[lane] += z * z;
     to.b[lane] += z * (static_cast<double>(u[i]) - mean_u);
   });
-  const double zz = products.sum_a(), zu = products.sum_b();
-  // Squared singular values of the n x 2 matrix [inverse depth, 1]: their sum and product.
-  const double sum = zz + count * (mean_z * mean_z + 1);
-  const double product = count * zz;
-  const double largest = (sum + std::sqrt(std::fmax(0.0, sum * sum - 4 * product))) / 2;
-  const double cut = std::numeric_limits<double>::epsilon() * std::fmax(count, 2.0);
-  if (product <= cut * cut * largest * largest) {
-    const double scale = mean_u / (mean_z * mean_z + 1);
-    return {mean_z * scale, scale};
-  }
-  const double slope = zu / zz;
-  return {slope, mean_u - slope * mean_z};
+  return parallax_line(count, mean_u, mean_z, products.sum_a(), products.sum_b());
 }
 
 }  // namespace wmb

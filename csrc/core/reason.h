@@ -44,7 +44,8 @@ enum class Status : std::uint8_t { ok, degenerate, missing };
   X(no_valid_confidence, missing)   \
   X(zero_embedding, missing)        \
   X(not_a_pose, missing)            \
-  X(weight_not_usable, missing)
+  X(weight_not_usable, missing)     \
+  X(index_beyond_stratum, missing)
 
 enum class Reason : std::uint8_t {
 #define WMB_REASON_ENTRY(name, status) name,

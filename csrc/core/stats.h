@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Correlation coefficients, how likely they are by chance, and means of them.
+// Correlation coefficients, how likely they are by chance, and means of them; means about a first value.
 #pragma once
 
 #include <cmath>
@@ -9,6 +9,12 @@
 #include "core/hd.h"
 
 namespace wmb {
+
+// The mean of n values of which `sum` is that of the differences from `first`, one of them: equal values have
+// that value as their mean, to the bit. NaN without any.
+WMB_HD inline double mean_about(double first, double sum, double n) {
+  return n > 0 ? first + sum / n : std::numeric_limits<double>::quiet_NaN();
+}
 
 // Gamma(a + 1/2) / Gamma(a), a > 0. The asymptotic series of its logarithm in B_2k (2^(1 - 2k) - 2) / (2k (2k
 // - 1)), from where it has sixteen digits; recurrence below. Taken as a ratio, because the difference of two

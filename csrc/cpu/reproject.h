@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/reproject.h"
+#include "core/visibility.h"
 #include "cpu/isa/unfused.h"
 
 namespace wmb {
@@ -80,12 +81,6 @@ struct ErrorOut {
 
 template <typename T>
 void reprojection_error(const Clips<T>& clips, const ErrorRule& rule, const ErrorOut& out);
-
-enum class Visibility : std::uint8_t { visible, occluded, outside, too_small, unknown };
-
-struct VisibilityRule {
-  double min_inside, min_area, occlusion, min_visible, min_occluded, min_coverage, min_confidence;
-};
 
 // n_points points of each of n_instances instances an item, in world coordinates. confidence may be null.
 template <typename T>

@@ -11,6 +11,7 @@
 
 #include "core/random.h"
 #include "core/reason.h"
+#include "core/stats.h"
 #include "cpu/parallel.h"
 #include "cpu/percentile.h"
 #include "cpu/stats.h"
@@ -79,7 +80,7 @@ void group_means(const Block& block, const BootstrapPlan& plan, const std::uint3
     }
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       const double n = block.present.empty() ? static_cast<double>(drawn) : weight.at[lane];
-      means[g * kLanes + lane] = n > 0 ? block.first[g * kLanes + lane] + sum.at[lane] / n : kMissing;
+      means[g * kLanes + lane] = mean_about(block.first[g * kLanes + lane], sum.at[lane], n);
     }
   }
 }
@@ -105,9 +106,7 @@ void mean_of_means(const BootstrapPlan& plan, std::vector<double>& means, std::v
         count[to + lane] += 1;
       }
     }
-    for (std::size_t k = 0; k < n_above * kLanes; ++k) {
-      means[k] = count[k] > 0 ? first[k] + sum[k] / count[k] : kMissing;
-    }
+    for (std::size_t k = 0; k < n_above * kLanes; ++k) means[k] = mean_about(first[k], sum[k], count[k]);
     parent += last ? 0 : n;
   }
   std::copy(means.begin(), means.begin() + kLanes, result);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <vector>
 
-#include "core/hull.h"
+#include "core/visibility.h"
 #include "cpu/parallel.h"
 #include "cpu/reproject.h"
 #include "cpu/simd.h"
@@ -12,38 +11,31 @@
 namespace wmb {
 namespace {
 
-constexpr std::int64_t kFewestPoints = 4;
 constexpr std::int64_t kSparse = 8;  // a look at every eighth point mostly tells that an instance is large
 
-// What one instance's points meet in one view.
-struct Encounter {
-  std::int64_t n = 0, n_inside = 0, usable = 0, occluded = 0;
-  bool finite = true;
+// The same with the points inside, where they are gathered.
+struct Met : Encounter {
   std::vector<Point2> inside;
 };
 
 template <typename T>
-Encounter encounter(const T* points, std::int64_t n, const T* depth, const T* confidence, std::int64_t height,
-                    std::int64_t width, const Camera& camera, const Transform& to,
-                    const VisibilityRule& rule) {
-  Encounter met;
+Met encounter(const T* points, std::int64_t n, const T* depth, const T* confidence, std::int64_t height,
+              std::int64_t width, const Camera& camera, const Transform& to, const VisibilityRule& rule) {
+  Met met;
   met.n = n;
   met.inside.reserve(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) {
     Point3<double> p = transform(to, Point3<double>{points[3 * i], points[3 * i + 1], points[3 * i + 2]});
     Pixel<double> at = project(p, camera);
     met.finite = met.finite && is_finite(at.u) && is_finite(at.v) && is_finite(p.z);
-    if (!(p.z > 0 && within(at.u, static_cast<double>(width)) && within(at.v, static_cast<double>(height))))
-      continue;
+    if (!is_inside(at, p.z, static_cast<double>(height), static_cast<double>(width))) continue;
     met.inside.push_back({at.u, at.v});
     met.n_inside += 1;
-    std::int64_t column = std::min(static_cast<std::int64_t>(at.u + 0.5), width - 1);
-    std::int64_t row = std::min(static_cast<std::int64_t>(at.v + 0.5), height - 1);
-    std::int64_t pixel = row * width + column;
+    std::int64_t pixel = pixel_inside(at, height, width);
     double seen = depth[pixel];
     if (!is_depth(seen) || (confidence && !(confidence[pixel] >= rule.min_confidence))) continue;
     met.usable += 1;
-    met.occluded += seen < rule.occlusion * p.z;
+    met.occluded += hides(seen, p.z, rule);
   }
   return met;
 }
@@ -51,14 +43,14 @@ Encounter encounter(const T* points, std::int64_t n, const T* depth, const T* co
 // The same where pixels, their depth and the depth seen there are given; without the points inside, which
 // each_inside() finds where they are needed.
 template <typename T>
-Encounter sampled(const Samples<T>& samples, std::int64_t item, const VisibilityRule& rule) {
+Met sampled(const Samples<T>& samples, std::int64_t item, const VisibilityRule& rule) {
   std::int64_t at = item * samples.n_points;
   isa::SampledTally tally = reproject_kernels<T>().sampled(
       {samples.lengths[item], samples.pixels + 2 * at, samples.depth + at, samples.seen + at,
        samples.confidence ? samples.confidence + at : nullptr, samples.sizes[2 * item],
        samples.sizes[2 * item + 1]},
       rule.occlusion, rule.min_confidence);
-  Encounter met;
+  Met met;
   met.n = samples.lengths[item];
   met.n_inside = tally.inside;
   met.usable = tally.usable;
@@ -78,28 +70,6 @@ void each_inside(const Samples<T>& samples, std::int64_t item, std::int64_t stri
   }
 }
 
-constexpr double kMargin = 1 + 1e-9;  // beyond which rounding cannot have made the extremes' area the larger
-
-// The leftmost, lowest, rightmost and highest of some points: the hull's area is no less than that of their
-// quadrilateral.
-struct Extremes {
-  bool any = false;
-  Point2 left{}, right{}, low{}, high{};
-
-  void add(const Point2& p) {
-    if (!any) left = right = low = high = p;
-    any = true;
-    if (p.x < left.x) left = p;
-    if (p.x > right.x) right = p;
-    if (p.y < low.y) low = p;
-    if (p.y > high.y) high = p;
-  }
-  bool surely_large(const VisibilityRule& rule) const {
-    double twice = (right.x - left.x) * (high.y - low.y) - (right.y - left.y) * (high.x - low.x);
-    return 0.5 * std::abs(twice) >= kMargin * rule.min_area;
-  }
-};
-
 double hull_of(std::vector<Point2>& points) {
   std::sort(points.begin(), points.end(),
             [](const Point2& a, const Point2& b) { return a.x < b.x || (a.x == b.x && a.y < b.y); });
@@ -108,23 +78,9 @@ double hull_of(std::vector<Point2>& points) {
 }
 
 bool surely_large(const std::vector<Point2>& points, const VisibilityRule& rule) {
-  Extremes extremes;
+  Extremes extremes{};
   for (const Point2& p : points) extremes.add(p);
   return extremes.surely_large(rule);
-}
-
-// is_too_small() says whether the points inside cover too little.
-template <typename Small>
-Visibility judge(const Encounter& met, const VisibilityRule& rule, Small is_too_small) {
-  if (met.n < kFewestPoints || !met.finite) return Visibility::unknown;
-  double n = static_cast<double>(met.n), inside = static_cast<double>(met.n_inside);
-  if (inside / n < rule.min_inside || met.n_inside == 0) return Visibility::outside;
-  if (is_too_small()) return Visibility::too_small;
-  if (static_cast<double>(met.usable) / inside < rule.min_coverage) return Visibility::unknown;
-  double occluded = static_cast<double>(met.occluded) / n;
-  double visible = static_cast<double>(met.usable - met.occluded) / n;
-  if (visible >= rule.min_visible) return Visibility::visible;
-  return occluded >= rule.min_occluded ? Visibility::occluded : Visibility::unknown;
 }
 
 }  // namespace
@@ -136,9 +92,8 @@ void visibility(const T* points, std::int64_t n_instances, std::int64_t n_points
   auto body = [&](std::size_t chunk) {
     std::int64_t item = static_cast<std::int64_t>(chunk) / n_instances;
     const T* trust = confidence ? confidence + depth.number[item] * depth.height * depth.width : nullptr;
-    Encounter met =
-        encounter(points + static_cast<std::int64_t>(chunk) * n_points * 3, n_points, depth.at(item), trust,
-                  depth.height, depth.width, cameras[item], to_camera[item], rule);
+    Met met = encounter(points + static_cast<std::int64_t>(chunk) * n_points * 3, n_points, depth.at(item),
+                        trust, depth.height, depth.width, cameras[item], to_camera[item], rule);
     bool usable = is_usable(cameras[item]) && is_usable(to_camera[item]);
     auto is_too_small = [&] {
       return !surely_large(met.inside, rule) && hull_of(met.inside) < rule.min_area;
@@ -159,7 +114,7 @@ void sampled_visibility(const Samples<T>& samples, const VisibilityRule& rule, b
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   auto body = [&](std::size_t chunk) {
     std::int64_t i = static_cast<std::int64_t>(chunk);
-    Encounter met = sampled(samples, i, rule);
+    Met met = sampled(samples, i, rule);
     double inside = static_cast<double>(met.n_inside);
     double all = met.finite && met.n ? static_cast<double>(met.n) : kNone;
     double area = kNone;
@@ -173,7 +128,7 @@ void sampled_visibility(const Samples<T>& samples, const VisibilityRule& rule, b
     }
     auto is_too_small = [&] {
       if (with_area) return area < rule.min_area;
-      Extremes some;
+      Extremes some{};
       each_inside(samples, i, kSparse, [&](const Point2& p) { some.add(p); });
       if (some.surely_large(rule)) return false;
       gather();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cuda/items.h"
 #include "cuda/stream.h"
 
 namespace wmb::cuda {
@@ -23,5 +24,16 @@ std::size_t flow_channels_workspace(std::size_t n_fields, std::size_t height);
 template <typename T>
 int flow_channels(const T* flow, std::size_t n_fields, std::size_t height, std::size_t width,
                   ChannelsOut<T> out, double* workspace, cudaStream_t stream);
+
+template <typename T>
+struct ParallaxOut {
+  T *translation, *rotation, *slope, *intercept;
+  std::uint8_t* code;
+  std::uint8_t* status;
+};
+
+// Items of u and of inverse depth, which lie alike.
+template <typename T>
+int parallax_split(const T* u, const T* inverse_depth, Items items, ParallaxOut<T> out, cudaStream_t stream);
 
 }  // namespace wmb::cuda

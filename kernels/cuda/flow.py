@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions of optical flow fields."""
+"""Reductions of optical flow fields, and the split of sideways flow."""
 
 from __future__ import annotations
+
+import math
 
 from .launch import Tensor, compiled, empty, launch, type_of
 
@@ -16,3 +18,17 @@ def flow_channels(flow: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     sizes = n, height, width
     launch(cuda.flow_channels, flow, type_of(flow), flow, *sizes, horizontal, radial, code, status, workspace)
     return status, code, horizontal, radial
+
+
+def parallax_split(
+    u: Tensor, inverse_depth: Tensor, each: int, start: Tensor | None, count: Tensor | None, batch: tuple[int, ...]
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Status, code, translation, rotation, slope and intercept, of the batch's shape, of flat samples.
+
+    An item has the first ``count`` of ``each`` values, or those from ``start`` on.
+    """
+    status, code = empty(u, *batch, dtype="uint8"), empty(u, *batch, dtype="uint8")
+    split = tuple(empty(u, *batch) for _ in range(4))
+    items = math.prod(batch), each, start, count
+    launch(compiled().parallax_split, u, type_of(u), u, inverse_depth, *items, *split, code, status)
+    return status, code, *split

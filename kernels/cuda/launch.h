@@ -25,15 +25,15 @@ int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaStream_t st
   return static_cast<int>(cudaGetLastError());
 }
 
-// Calls launch_some(first item, how many) so that no grid has more than 65535 blocks along y, which is CUDA's
-// bound; 0, or the first error. Without items nothing is launched. Launches of one stream follow each other,
-// so that they may share a workspace.
+constexpr std::size_t kMostAlongY = 65535;  // blocks of a grid: CUDA's bound
+
+// Calls launch_some(first item, how many) for at most so many items at once; 0, or the first error. Without
+// items nothing is launched. Launches of one stream follow each other, so that they may share a workspace.
 template <typename LaunchSome>
-int in_batches(std::size_t n_items, LaunchSome launch_some) {
-  constexpr std::size_t kMost = 65535;
-  for (std::size_t first = 0; first < n_items; first += kMost) {
+int in_batches(std::size_t n_items, LaunchSome launch_some, std::size_t most = kMostAlongY) {
+  for (std::size_t first = 0; first < n_items; first += most) {
     const std::size_t left = n_items - first;
-    const int error = launch_some(first, static_cast<unsigned>(left < kMost ? left : kMost));
+    const int error = launch_some(first, static_cast<unsigned>(left < most ? left : most));
     if (error != 0) return error;
   }
   return 0;

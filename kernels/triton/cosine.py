@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cosines of pairs of rows and of all rows of two sets; see :mod:`wmb_fast.ops.cosine`.
 
-float32 and float64 give the CPU core's bits. Half precision goes to the tensor cores: every score is within `tile_error`
-(tiles.py) of the CPU's, 1e-4 at D = 1024. Held in Triton's interpreter; nothing was measured on a GPU yet.
+float32 and float64 give the CPU core's bits. The matrix of half precision goes to the tensor cores: every score is
+within `tile_error` (tiles.py) of the CPU's, 2e-4 at D = 1024; its pairs give the CPU core's bits too.
+
+Held in Triton's interpreter; nothing was measured on a GPU yet.
 """
 
 from __future__ import annotations
@@ -11,15 +13,29 @@ import torch
 import triton
 import triton.language as tl
 
-from .items import Items, Spans, span_of
+from .items import HOST, Items, Spans, capability, on_its_device, span_of
 from .rows import COSINE, directions_of, halved, prepare, scaled
-from .tiles import HOST, capability, chained, config_of, multiplied, products_of, tile_of
+from .tiles import chained, config_of, multiplied, products_of, tile_of
 
 _LANES = tl.constexpr(16)
 
 
 @triton.jit
-def _sums(x_ptr, y_ptr, x_at, y_at, here, dim, u_shift, u, v_shift, v, out: tl.constexpr, DIRECTED: tl.constexpr, R: tl.constexpr):
+def _sums(
+    x_ptr,
+    y_ptr,
+    x_at,
+    y_at,
+    here,
+    dim,
+    u_shift,
+    u,
+    v_shift,
+    v,
+    out: tl.constexpr,
+    DIRECTED: tl.constexpr,
+    R: tl.constexpr,
+):
     """Float64 sums over sixteen lanes of x·y, x·x and y·y; DIRECTED: of rows of length 1."""
     xy, xx, yy = tl.zeros((R, _LANES), tl.float64), tl.zeros((R, _LANES), tl.float64), tl.zeros((R, _LANES), tl.float64)
     for k0 in range(0, dim, _LANES):
@@ -99,6 +115,7 @@ def matrix_kernel(
         tl.store(scores + before + i[:, None] * room_m + j[None, :], score, mask=inside)
 
 
+@on_its_device
 def cosine_pairs(a: torch.Tensor, b: torch.Tensor, dim: int, scores: torch.Tensor) -> None:
     """Fills `scores` with the cosines of rows that belong together; one row of a or b goes with every row."""
     n = scores.numel()
@@ -110,9 +127,8 @@ def cosine_pairs(a: torch.Tensor, b: torch.Tensor, dim: int, scores: torch.Tenso
         )
 
 
-def cosine_matrix(
-    a: torch.Tensor, b: torch.Tensor, spans: Spans, symmetric: bool, scores: torch.Tensor
-) -> None:
+@on_its_device
+def cosine_matrix(a: torch.Tensor, b: torch.Tensor, spans: Spans, symmetric: bool, scores: torch.Tensor) -> None:
     """Fills `scores` with the cosines of all rows of a's spans with those of b's, item after item.
 
     Args:

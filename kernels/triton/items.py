@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +14,13 @@ import triton
 import triton.language as tl
 
 _COLUMNS = tl.constexpr(9)
+HOST = (0, 0)  # what stands for the interpreter among compute capabilities
 
 
 @triton.jit
 def span_of(table, step_a, step_b, most_n, most_m, item, TABLE: tl.constexpr, SWAPPED: tl.constexpr):
-    """Of one item: its first row in a and how many, the same of b; results for rows of a, of b and pairs before its own;
-    and for how many rows of a and of b it has room. SWAPPED: a and b have changed places, in the arguments too.
+    """Of one item: its first row in a and how many, the same of b; results of rows of a, of b and of pairs before it;
+    for how many rows of a and of b it has room. SWAPPED: a and b have changed places, in the arguments too.
     """
     item = item.to(tl.int64)
     if TABLE:
@@ -49,8 +52,8 @@ class Items:
         most_n, most_m: The most rows of a and of b in one.
         step_a, step_b: From one item's first row to the next one's, where there is no table.
         total_n, total_m: The rows of a and of b, summed over the items.
-        table: (items, 9) int64 on the device: what `span_of` says of each. ``None`` for items of equal sizes and steps: numbers say it all, and a CUDA graph
-            holds no table that might be gone when it is replayed.
+        table: (items, 9) int64 on the device: what `span_of` says of each. ``None`` for items of equal sizes and
+            steps: numbers say it all, and a CUDA graph holds no table that might be gone when it is replayed.
         spans: As given.
         sizes: (items,) each on the device, of a padded batch: how many rows of a and of b take part.
     """
@@ -98,7 +101,9 @@ class Items:
         n, m = (int(x) for x in (spans[0, 1::2] - spans[0, ::2] if count else (0, 0)))
         counts = np.tile([n, m, n * m], (count, 1))
         before = np.cumsum(counts, axis=0) - counts
-        table = _on(np.column_stack([spans[:, 0], counts[:, 0], spans[:, 2], counts[:, 1], before, counts[:, :2]]), device)
+        table = _on(
+            np.column_stack([spans[:, 0], counts[:, 0], spans[:, 2], counts[:, 1], before, counts[:, :2]]), device
+        )
         for column, each, most in ((1, sizes[0], n), (3, sizes[1], m)):
             if each is not None:
                 table[:, column] = each.clamp(0, most)
@@ -118,7 +123,7 @@ class Items:
             "most_n": self.most_n,
             "most_m": self.most_m,
             "TABLE": self.table is not None,
-            "SWAPPED": self.swapped,
+            "SWAPPED": self.swapped and self.table is not None,
         }
 
 
@@ -129,3 +134,22 @@ def _on(table: np.ndarray[Any, Any], device: torch.device) -> torch.Tensor:
     """A table on a device; from pinned memory, so that the copy waits for nothing."""
     host = torch.from_numpy(np.ascontiguousarray(table, dtype=np.int64))
     return (host.pin_memory() if device.type == "cuda" else host).to(device, non_blocking=True)
+
+
+def on_its_device(launcher: Callable[..., None]) -> Callable[..., None]:
+    """Launches on the device of the first tensor: Triton's own choice is torch's current device."""
+
+    @functools.wraps(launcher)
+    def launch(first: torch.Tensor, *arguments: Any) -> None:
+        if first.device.type == "cuda":
+            with torch.cuda.device(first.device):
+                launcher(first, *arguments)
+        else:
+            launcher(first, *arguments)
+
+    return launch
+
+
+def capability(device: torch.device) -> tuple[int, int]:
+    """The compute capability of a device, HOST for host memory."""
+    return torch.cuda.get_device_capability(device) if device.type == "cuda" else HOST

@@ -11,7 +11,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .items import Items, Spans, span_of
+from .items import Items, Spans, on_its_device, span_of
 from .near import flags_of, range_of, settle_near
 from .rows import BITS, COSINE, L2, halved, prepare
 from .sweep import Best, Search, best_both, best_rows
@@ -39,7 +39,7 @@ def direction_distance(a_ptr, b_ptr, a_at, b_at, here, a_direction, b_direction,
 
 @triton.jit
 def distance_of(value, near, wide, kind: tl.constexpr):
-    """The distance of a value that is minus its square, in float64: rounded to the rows' type, but where near or wide."""
+    """The distance, as float64, of a value that is minus its square: rounded as rows are, but where near or wide."""
     distance = tl.sqrt(0.0 - value)
     if kind == tl.float32:
         distance = tl.where(wide, distance, tl.sqrt_rn(0.0 - value.to(tl.float32)).to(tl.float64))
@@ -57,7 +57,7 @@ def decide_kernel(
     """What the best of rows, and of columns, say about each row of a: an index and a score, or -1 and NaN."""
     blocks = tl.cdiv(most_n, R)
     item = tl.program_id(0) // blocks
-    a0, n, b0, m, before_a, before_b, _, _, _ = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
+    a0, n, b0, _, before_a, before_b, _, _, _ = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
     i = (tl.program_id(0) % blocks) * R + tl.arange(0, R)
     here = i < n
     at = before_a + i
@@ -98,6 +98,7 @@ def decide_kernel(
     tl.store(score_out + at, tl.where(kept, score, float("nan")), mask=here)
 
 
+@on_its_device
 def match(
     a: torch.Tensor,
     b: torch.Tensor,
@@ -122,6 +123,7 @@ def match(
     _match(a, b, spans, L2 if l2 else COSINE, mutual, ratio, index, score)
 
 
+@on_its_device
 def match_binary(
     a: torch.Tensor,
     b: torch.Tensor,
@@ -138,7 +140,7 @@ def match_binary(
 def distance_slack(dim: int, dtype: torch.dtype) -> float:
     """By how much the squared distance of two directions may differ from 2 - 2 cos: as in csrc/cpu/match.cpp."""
     roundings = float(CHAIN + dim // CHAIN + 4)
-    return 2.02 * roundings * torch.finfo(dtype).eps / 2
+    return float(2.02 * roundings * torch.finfo(dtype).eps / 2)
 
 
 def _match(
@@ -173,7 +175,14 @@ def _match(
 
 
 def _decide(
-    search: Search, rows: Best, cols: Best, near: torch.Tensor | None, mutual: bool, ratio: float, index: torch.Tensor, score: torch.Tensor
+    search: Search,
+    rows: Best,
+    cols: Best,
+    near: torch.Tensor | None,
+    mutual: bool,
+    ratio: float,
+    index: torch.Tensor,
+    score: torch.Tensor,
 ) -> None:
     x, y, items, at_once = search.a, search.b, search.items, 64
     decide_kernel[(items.count * triton.cdiv(items.most_n, at_once),)](

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Distances whose squares leave the numbers of their type: which items have them, and what they are in float64.
 
-As in csrc/cpu/near.h: squares below a bound may have lost digits, so such distances are taken again from their two rows,
-times a power of two. Where an item has numbers so large that squares might overflow, all of it is compared in float64.
+As in csrc/cpu/near.h: squares below a bound may have lost digits, so such distances are taken again from their two
+rows, times a power of two. Where an item has numbers so large that squares might overflow, all of it is compared in
+float64.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 import triton
@@ -16,7 +16,7 @@ import triton.language as tl
 
 from .items import Items, span_of
 from .rows import Rows, halved
-from .sweep import Best, Search, best_of
+from .sweep import Best, Search
 
 _LANES = tl.constexpr(8)
 _NONE = tl.constexpr(float("-inf"))

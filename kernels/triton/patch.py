@@ -10,7 +10,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .items import Items, Spans, span_of
+from .items import Items, Spans, on_its_device, span_of
 from .rows import COSINE, prepare
 from .sweep import Best, Search, best_both
 
@@ -20,9 +20,12 @@ _ROWS = 256
 @triton.jit
 def scores_kernel(
     value, index, table, step_a, step_b, most_n, most_m, scores,
-    TABLE: tl.constexpr, SWAPPED: tl.constexpr, R: tl.constexpr,
+    TABLE: tl.constexpr, SWAPPED: tl.constexpr, OF_B: tl.constexpr, R: tl.constexpr,
 ):  # fmt: skip
-    """The best of each row to its place: those of a before those of b; NaN where there is none."""
+    """The best of each row to its place: those of a before those of b; NaN where there is none.
+
+    OF_B: the rows are b's, and a and b have changed places in the items.
+    """
     blocks = tl.cdiv(most_n, R)
     item = tl.program_id(0) // blocks
     _, n, _, _, before_a, before_b, _, _, room_m = span_of(table, step_a, step_b, most_n, most_m, item, TABLE, SWAPPED)
@@ -31,7 +34,7 @@ def scores_kernel(
     best = tl.load(value + before_a + i, mask=here)
     best = tl.where(tl.load(index + before_a + i, mask=here, other=-1) < 0, float("nan"), best)
     to = before_a + before_b + i
-    if SWAPPED:
+    if OF_B:
         to += room_m
     tl.store(scores + to, best, mask=here)
 
@@ -39,11 +42,13 @@ def scores_kernel(
 def _put(best: Best, items: Items, scores: torch.Tensor) -> None:
     if items.most_n:
         scores_kernel[(items.count * triton.cdiv(items.most_n, _ROWS),)](
-            best.value, best.index, scores=scores, **items.arguments(best.index), R=_ROWS, num_warps=4,
+            best.value, best.index, scores=scores, **items.arguments(best.index), OF_B=items.swapped,
+            R=_ROWS, num_warps=4,
             enable_fp_fusion=False,
         )  # fmt: skip
 
 
+@on_its_device
 def patch_best_match(a: torch.Tensor, b: torch.Tensor, spans: Spans, score: torch.Tensor) -> None:
     """Fills `score` with the best cosines of every row of a's spans, then of b's, item after item.
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows made ready for comparison: brought to length 1, laid out for both kinds of tiles.
 
-Two layouts of a set of rows are made. `columns` is (D, n) in the result's dtype: what chains of fused multiply-adds read,
-and the CPU core's numbers to the bit. `parts` is (n, D), padded to whole tiles, for the tensor cores: of float32 a high
-and a low part that TF32 holds, of half precision the numbers as they are, times a power of two.
+Two layouts of a set of rows are made. `columns` is (D, n) in the result's dtype: what chains of fused multiply-adds
+read, and the CPU core's numbers to the bit. `parts` is (n, D), padded to whole tiles, for the tensor cores: of float32
+a high and a low part that TF32 holds, of half precision the numbers as they are, times a power of two.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import torch
 import triton
 import triton.language as tl
+
+from .items import HOST, capability
 
 COSINE, L2, BITS = 0, 1, 2
 _COSINE, _L2 = tl.constexpr(COSINE), tl.constexpr(L2)
@@ -95,14 +97,14 @@ def _squares(x_ptr, at, here, dim, shift, R: tl.constexpr):
 def directions_of(x_ptr, at, here, dim, R: tl.constexpr):
     """`direction_of` of the core: what makes rows' lengths 1, as a power of two and a factor; 0 where nothing does."""
     shift = tl.full((R,), 1.0, tl.float64)
-    squares, least, largest, finite = _squares(x_ptr, at, here, dim, shift, R)
+    squares, _least, largest, finite = _squares(x_ptr, at, here, dim, shift, R)
     safe = (squares > _SMALLEST) & (squares < _LARGEST)
     usable = here & finite & (largest > 0)
-    if x_ptr.dtype.element_ty == tl.float64:
+    if x_ptr.dtype.element_ty == tl.float64:  # noqa: SIM102 - the outer one is known when this is compiled
         if tl.max((usable & ~safe).to(tl.int32), axis=0) != 0:
             exponent = tl.minimum(tl.maximum(-exponent_of(tl.where(usable, largest, 1.0)), -1000), 1000)
             shift = tl.where(safe | ~usable, 1.0, power_of_two(exponent))
-            squares, least, largest, finite = _squares(x_ptr, at, here, dim, shift, R)
+            squares, _least, largest, finite = _squares(x_ptr, at, here, dim, shift, R)
     factor = 1.0 / tl.sqrt(tl.where(usable, squares, 1.0))
     return tl.where(usable, shift, 0.0), tl.where(usable, factor, 0.0)
 
@@ -132,7 +134,7 @@ def prepare_kernel(
     R: tl.constexpr,
     K: tl.constexpr,
 ):
-    """usable[i], (shift, factor)[i], columns[k, i] = unit_i[k]; high + low = unit (SPLIT), high · weight = unit (HALF)."""
+    """usable[i], direction[i], columns[k, i] = unit_i[k]; high + low = unit (SPLIT), high · weight = unit (HALF)."""
     row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
     here = row < n
     at = tl.where(here, row, 0) * dim
@@ -140,7 +142,7 @@ def prepare_kernel(
         shift, factor = directions_of(x_ptr, at, here, dim, R)
     else:
         one = tl.full((R,), 1.0, tl.float64)
-        squares, shift, factor, finite = _squares(x_ptr, at, here, dim, one, R)
+        _sum, shift, factor, finite = _squares(x_ptr, at, here, dim, one, R)
     usable = here & (finite if METRIC == _L2 else factor > 0)
     tl.store(usable_ptr + row, usable.to(tl.int8), mask=here)
     tl.store(direction_ptr + 2 * row, shift, mask=here)
@@ -169,9 +171,7 @@ def prepare_kernel(
 
 
 @triton.jit
-def bits_kernel(
-    x_ptr, n, dim, usable_ptr, weight_ptr, columns_ptr, high_ptr, padded, R: tl.constexpr, K: tl.constexpr
-):
+def bits_kernel(x_ptr, n, dim, usable_ptr, weight_ptr, columns_ptr, high_ptr, padded, R: tl.constexpr, K: tl.constexpr):
     """Bytes as numbers 0 and 1, eight a byte; weight[i] = how many are 1."""
     row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)
     here = row < n
@@ -216,9 +216,6 @@ class Rows:
         return self.data.dtype in (torch.float16, torch.bfloat16)
 
 
-ROWS_AT_ONCE = 32
-
-
 def prepare(x: torch.Tensor, metric: int, *, parts: bool) -> Rows:
     """Makes (n, D) rows ready. `parts`: also for the tensor cores, where there is a way (not float64, not under L2)."""
     n, dim = x.shape
@@ -234,8 +231,9 @@ def prepare(x: torch.Tensor, metric: int, *, parts: bool) -> Rows:
     made = tuple(new((n, padded), dtype=kind) for _ in range(0 if not parts else 1 if half or of_bits else 2))
     high, low = made[0] if made else weight, made[1] if len(made) > 1 else weight
     if n:
-        grid = (triton.cdiv(n, ROWS_AT_ONCE),)
-        how = {"R": ROWS_AT_ONCE, "K": DEPTH, "num_warps": 4, "enable_fp_fusion": False}
+        at_once = 128 if capability(x.device) == HOST else 32
+        grid = (triton.cdiv(n, at_once),)
+        how = {"R": at_once, "K": DEPTH, "num_warps": 4, "enable_fp_fusion": False}
         if of_bits:
             bits_kernel[grid](x, n, dim, usable, weight, columns, high, padded, **how)
         else:

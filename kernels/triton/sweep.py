@@ -18,15 +18,16 @@ import torch
 import triton
 import triton.language as tl
 
-from .items import Items, span_of
+from .items import HOST, Items, capability, span_of
 from .rows import BITS, COSINE, L2, Rows
-from .tiles import HOST, capability, chained, config_of, multiplied, products_of, tile_error, tile_of
+from .tiles import chained, config_of, multiplied, products_of, tile_error, tile_of
 
 GROUP = 32
 _GROUP = tl.constexpr(GROUP)
 _BITS = tl.constexpr(BITS)
 _NONE = tl.constexpr(float("-inf"))
 _LAST = tl.constexpr(2**31 - 1)
+ROWS_OF_A_SLAB = 1024
 MOST_WORKSPACE = 1 << 28  # elements of all groups' largest scores that are kept at once
 
 
@@ -143,9 +144,11 @@ def settle_kernel(
         for g0 in range(0, n_groups, C):
             g = g0 + tl.arange(0, C)
             largest = tl.load(
-                entry[:, None] + g.to(tl.int64)[None, :] * height, mask=here[:, None] & (g < n_groups)[None, :], other=_NONE
+                entry[:, None] + g.to(tl.int64)[None, :] * height,
+                mask=here[:, None] & (g < n_groups)[None, :],
+                other=_NONE,
             )
-            first, at, rest = best_of(largest, tl.broadcast_to(g[None, :], (R, C)))
+            first, _at, rest = best_of(largest, tl.broadcast_to(g[None, :], (R, C)))
             second = tl.maximum(tl.minimum(best, first), tl.maximum(second, tl.max(rest, axis=1)))
             best = tl.maximum(best, first)
         bar = ((second if KEEP == 2 else best) - margin).to(acc)
@@ -155,7 +158,9 @@ def settle_kernel(
         for g0 in range(0, n_groups, C):
             g = g0 + tl.arange(0, C)
             largest = tl.load(
-                entry[:, None] + g.to(tl.int64)[None, :] * height, mask=here[:, None] & (g < n_groups)[None, :], other=_NONE
+                entry[:, None] + g.to(tl.int64)[None, :] * height,
+                mask=here[:, None] & (g < n_groups)[None, :],
+                other=_NONE,
             )
             near = (largest >= bar[:, None]) & (largest > _NONE)
             pick = tl.min(tl.where(near, g[None, :], _LAST), axis=1)
@@ -218,7 +223,8 @@ class Search:
         a, b = self.a, self.b
         return {
             "a_columns": a.columns, "b_columns": b.columns, "a_usable": a.usable, "b_usable": b.usable,
-            "a_rows": a.columns.shape[1], "b_rows": b.columns.shape[1], "depth": a.depth, "scale": self.scale if wide else 1.0,
+            "a_rows": a.columns.shape[1], "b_rows": b.columns.shape[1], "depth": a.depth,
+            "scale": self.scale if wide else 1.0,
             "flags": a.usable if self.flags is None else self.flags, "FLAGGED": self.flags is not None,
             "WIDE": wide, "enable_fp_fusion": False, **self.items.arguments(a.usable),
         }  # fmt: skip
@@ -269,7 +275,7 @@ def slabs(items: Items, an_item: int) -> Iterator[Slab]:
             yield Slab(first, min(at_once, items.count - first), 0, items.most_n)
         return
     a_row = triton.cdiv(items.most_m, GROUP)
-    height = max(MOST_WORKSPACE // a_row // 1024, 1) * 1024
+    height = max(MOST_WORKSPACE // a_row // ROWS_OF_A_SLAB, 1) * ROWS_OF_A_SLAB
     for item in range(items.count):
         for first in range(0, items.most_n, height):
             yield Slab(item, 1, first, min(height, items.most_n - first))

@@ -2,7 +2,8 @@
 """One tile of scores: as chains of fused multiply-adds, the CPU core's numbers to the bit, or by the tensor cores.
 
 A chain sums 128 terms in the order of k; a longer sum is the sum of such chains, in order. So a score does not depend
-on the tile that it falls in, and equals csrc/cpu/isa's. The tensor cores' score differs from it by `tile_error` at most.
+on the tile that it falls in, and equals csrc/cpu/isa's. The tensor cores' score differs from it by `tile_error` at
+most.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import torch
 import triton
 import triton.language as tl
 
+from .items import HOST
 from .rows import BITS, DEPTH, L2, Rows
 
 CHAIN = 128  # kChain of csrc/cpu/isa/isa.h
@@ -32,7 +34,9 @@ def tile_of(tile, tiles_down, tiles_across):
 
 
 @triton.jit
-def chained(a_ptr, a_stride, b_ptr, b_stride, depth, scale, METRIC: tl.constexpr, acc: tl.constexpr, SHAPE: tl.constexpr):
+def chained(
+    a_ptr, a_stride, b_ptr, b_stride, depth, scale, METRIC: tl.constexpr, acc: tl.constexpr, SHAPE: tl.constexpr
+):
     """Scores of the rows that pointers (R, 1) and (C,) or (R, C) point to: cosines, or minus squared distances."""
     total = tl.zeros(SHAPE, acc)
     for k0 in range(0, depth, _CHAIN):
@@ -79,17 +83,17 @@ def tile_error(a: Rows) -> float:
 
     Every term is bounded by Cauchy and Schwarz, for rows of length 1. Of the unit u = 2^-24 of float32: a chain and the
     sum of chains round once a term; an instruction of the tensor cores takes 8 products of TF32 or 16 of half precision
-    and the sum so far, and is trusted to cut each at 2^-23 of the largest, no better; the parts of a split row leave out
-    2^-20; a half row is not rounded to float32 (2 u) and its weights are (3 u), and its numbers below float16's smallest
-    lose at most 2^-25 each. None of this was measured on a GPU yet.
+    and the sum so far, and is trusted to cut each at 2^-23 of the largest, no better; the parts of a split row leave
+    out 2^-20; a half row is not rounded to float32 (2 u) and its weights are (3 u), and its numbers below float16's
+    smallest lose at most 2^-25 each. None of this was measured on a GPU yet.
     """
     if a.metric == BITS:  # whole numbers below 2^24
         return 0.0
     u, padded = 2.0**-24, a.parts[0].shape[1]
     chain = (CHAIN + a.depth / CHAIN + 4) * u
     if a.is_half:
-        return chain + padded / 16 * 17 * 2 * u + 5 * u + 2 * a.depth**0.5 * u
-    return chain + 3 * padded / 8 * 9 * 2 * u + 2.0**-20
+        return float(chain + padded / 16 * 17 * 2 * u + 5 * u + 2 * a.depth**0.5 * u)
+    return float(chain + 3 * padded / 8 * 9 * 2 * u + 2.0**-20)
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,6 @@ class Config:
     stages: int
 
 
-HOST = (0, 0)  # what stands for the interpreter among compute capabilities
 # By compute capability; the nearest below counts. Chosen by shared memory and registers, not
 # by time: nothing was measured on a GPU yet.
 _CHAINS = {HOST: Config(64, 64, 1, 4, 1), (8, 0): Config(64, 128, 1, 8, 1)}
@@ -115,11 +118,6 @@ _PRODUCTS = {
 }
 
 
-def capability(device: torch.device) -> tuple[int, int]:
-    """The compute capability of a device, HOST for host memory."""
-    return torch.cuda.get_device_capability(device) if device.type == "cuda" else HOST
-
-
 def config_of(rows: Rows, here: tuple[int, int], *, chains: bool) -> Config:
     """The tiles for rows of this kind on a device of this compute capability; `chains` or the tensor cores."""
     table = _PRODUCTS if not chains else _WIDE_CHAINS if rows.metric == L2 or is_double(rows) else _CHAINS
@@ -127,7 +125,7 @@ def config_of(rows: Rows, here: tuple[int, int], *, chains: bool) -> Config:
 
 
 def is_double(rows: Rows) -> bool:
-    return rows.columns.dtype == torch.float64
+    return bool(rows.columns.dtype == torch.float64)
 
 
 def products_of(a: Rows, b: Rows) -> dict[str, object]:

@@ -16,12 +16,12 @@ import triton
 import triton.language as tl
 
 from .cosine import cosine_matrix
-from .items import Items, Spans, span_of
+from .items import HOST, Items, Spans, capability, on_its_device, span_of
 from .rows import COSINE, prepare
 from .sweep import GROUP, Search, Slab, group_scores, slabs
-from .tiles import HOST, capability
 
 MOST_IN_REGISTERS = 64
+MOST_SCORES = 1 << 26  # that are written and sorted at once, above that k
 _NONE = tl.constexpr(float("-inf"))
 _LAST = tl.constexpr(2**31 - 1)
 _GROUP = tl.constexpr(GROUP)
@@ -43,7 +43,10 @@ def merged(value, index, more, more_index, R: tl.constexpr, K: tl.constexpr, M: 
     among = (w > x) | ((w == x) & (h < g))  # (R, M, M)
     more_rank = tl.sum(sooner.to(tl.int32), axis=1) + tl.sum(among.to(tl.int32), axis=2)
     place = tl.arange(0, K)[None, :, None]
-    mine, other = (rank[:, None, :] == place) & (value > _NONE)[:, None, :], (more_rank[:, None, :] == place) & (w > _NONE)
+    mine, other = (
+        (rank[:, None, :] == place) & (value > _NONE)[:, None, :],
+        (more_rank[:, None, :] == place) & (w > _NONE),
+    )
     best = tl.maximum(
         tl.max(tl.where(mine, value[:, None, :], _NONE), axis=2), tl.max(tl.where(other, w, _NONE), axis=2)
     )
@@ -69,7 +72,9 @@ def topk_kernel(
     acc = groups.dtype.element_ty
     blocks = tl.cdiv(height, R)
     local = tl.program_id(0) // blocks
-    a0, n, b0, m, before, _, _, _, _ = span_of(table, step_a, step_b, most_n, most_m, first_item + local, TABLE, SWAPPED)
+    a0, n, b0, m, before, _, _, _, _ = span_of(
+        table, step_a, step_b, most_n, most_m, first_item + local, TABLE, SWAPPED
+    )
     n = tl.minimum(n, first_row + height)
     i = first_row + (tl.program_id(0) % blocks) * R + tl.arange(0, R)
     here = i < n
@@ -110,6 +115,7 @@ def topk_kernel(
         tl.store(score_out + to, tl.where(v > _NONE, v, float("nan")), mask=wanted)
 
 
+@on_its_device
 def topk(
     queries: torch.Tensor,
     gallery: torch.Tensor,
@@ -141,9 +147,7 @@ def topk(
         _choose(search, groups, slab, k, index, score)
 
 
-def _choose(
-    search: Search, groups: torch.Tensor, slab: Slab, k: int, index: torch.Tensor, score: torch.Tensor
-) -> None:
+def _choose(search: Search, groups: torch.Tensor, slab: Slab, k: int, index: torch.Tensor, score: torch.Tensor) -> None:
     places = max(triton.next_power_of_2(k), 2)
     at_once = 32 if capability(groups.device) == HOST else max(4 * 16 // places, 1)
     topk_kernel[(slab.items * triton.cdiv(slab.height, at_once),)](
@@ -151,9 +155,6 @@ def _choose(
         first_item=slab.first_item, first_row=slab.first_row, height=slab.height, K=places, R=at_once, C=32,
         num_warps=4,
     )  # fmt: skip
-
-
-MOST_SCORES = 1 << 26  # that are written and sorted at once
 
 
 def _sorted(

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from ._walls.errors import WmbError, bad_value
-from .estimators.catalogue import CATALOGUE, Model, model_of
+from .estimators.catalogue import CATALOGUE, Contract, Model, model_of
 from .estimators.home import ModelHome, remedy
 
 DONE, INCOMPLETE = 0, 1
@@ -52,7 +52,7 @@ def info(model: Annotated[str, typer.Argument(help="A model.")]) -> int:
         ("licence", entry.licence),
         ("source", entry.source),
         *([("archive", f"{entry.archive}, {entry.archive.megabytes:g} MB")] if entry.archive else []),
-        *(("input", f"{name} {_shape(shape)}") for name, shape in contract.inputs.items()),
+        *(("input", f"{name} {_shape(shape)}{_told(contract, name)}") for name, shape in contract.inputs.items()),
         ("pictures", f"{contract.colour}, {contract.values}; resized: {contract.resize}"),
         *(("output", f"{name} {_shape(shape)}") for name, shape in contract.outputs.items()),
     ]
@@ -147,6 +147,10 @@ def _agreed(model: Model) -> bool:
     """Shows an unclear licence, and asks where somebody can answer."""
     print(f"{model.id}: {model.source}. Licence: {model.licence}")
     return sys.stdin.isatty() and typer.confirm("Fetch it all the same?", default=False)
+
+
+def _told(contract: Contract, name: str) -> str:
+    return f" int64, {contract.whole[name]}" if name in contract.whole else ""
 
 
 def _shape(shape: Sequence[object]) -> str:

@@ -60,9 +60,21 @@ TEST(similarities_of_every_shape) {
     compared<double>(13, 35, 3, is_plain);
     compared<float>(400, 17, 5, is_plain);
     compared<double>(5, 9, 0, is_plain);
-    compared<float>(0, 9, 4, is_plain);
-    compared<float>(9, 0, 4, is_plain);
   }
+}
+
+TEST(nothing_to_compare) {
+  const Made<float> some(9, 4, 1, true), none(0, 4, 2, true);
+  float cosine = 7;
+  double score = 7;
+  wmb::mixed_similarity(some.things(), none.things(), kRule, &cosine, &score);
+  wmb::mixed_similarity(none.things(), some.things(), kRule, &cosine, &score);
+  CHECK(cosine == 7 && score == 7);
+  const std::int64_t starts[] = {0, 9};
+  bool unmatched[9] = {};
+  wmb::assign_spans(none.things(), some.things(), kRule, {1, starts, nullptr}, 0.35,
+                    {nullptr, nullptr, nullptr, nullptr, unmatched});
+  for (bool each : unmatched) CHECK(each);
 }
 
 TEST(spans_are_assigned_as_the_whole_says) {

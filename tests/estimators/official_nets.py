@@ -10,8 +10,11 @@ import pytest
 
 pytest.importorskip("onnxruntime")
 onnx = pytest.importorskip("onnx")
+from wmb_fast.estimators.faces_scrfd import OUTPUTS  # noqa: E402 - after the skips
+
 _helper, _numpy, _types = onnx.helper, onnx.numpy_helper, onnx.TensorProto
 
+POINTS = [-1.0, -1, 1, -1, 0, 0, -0.5, 1, 0.5, 1]  # x, y of the five, in cells from the anchor
 FOCAL, SHIFT, SCALE = 1.3, 0.7, 2.5  # of the small MoGe: in half diagonals, of z, metres a unit
 
 
@@ -55,6 +58,22 @@ def arcface(rows: int = 512, side: int = 112, declared: int | None = None) -> by
     matrix = np.random.default_rng(0).standard_normal((3 * 14 * 14, rows)).astype(np.float32)
     net.give(net.put("MatMul", flat, matrix), "683")
     return net.model({"input.1": ["None", 3, side, side]}, {"683": ["None", rows if declared is None else declared]})
+
+
+def scrfd(side: int | str = "?") -> bytes:
+    """A face wherever a cell is red: its box two cells to each side, its points at and about the centre, in cells."""
+    net = _Nodes()
+    red = net.put("Gather", "input.1", [0], axis=1)
+    outputs = {}
+    for grid, names in OUTPUTS.items():
+        count = (640 // grid) ** 2
+        cells = net.put("Reshape", net.put("AveragePool", red, kernel_shape=[grid] * 2, strides=[grid] * 2), [count, 1])
+        with_none = net.put("Concat", cells, np.zeros((count, 1), np.float32), axis=1)  # the second anchor
+        net.give(net.put("Reshape", with_none, [2 * count, 1]), names[0])
+        for name, row in ((names[1], [2.0] * 4), (names[2], POINTS)):
+            net.give(net.constant(np.tile(np.float32(row), (2 * count, 1))), name)
+        outputs |= {name: [2 * count, size] for name, size in zip(names, (1, 4, 10), strict=True)}
+    return net.model({"input.1": [1, 3, side, side]}, outputs)
 
 
 def moge(dimensions: int = 3, scale: float = SCALE, whole: tuple[str, ...] = ("num_tokens",)) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from estimators.official_nets import FOCAL, SCALE, arcface, moge
+from estimators.official_nets import FOCAL, POINTS, SCALE, arcface, moge, scrfd
 
 import wmb_fast as wmb
 from wmb_fast import run
@@ -19,13 +19,14 @@ from wmb_fast.estimators.catalogue import model_of
 from wmb_fast.estimators.choice import chosen
 from wmb_fast.estimators.depth_moge import MoGe, focal_and_shift, view_plane
 from wmb_fast.estimators.faces import Faces
+from wmb_fast.estimators.faces_scrfd import Scrfd
 from wmb_fast.estimators.home import AbsentModelError, ModelHome, session_of
 from wmb_fast.estimators.imports import take_in
 from wmb_fast.estimators.registry import BUILTIN
 from wmb_fast.protocols.record import Score
 from wmb_fast.rollout.video import write_video
 
-ARCFACE, MOGE = "arcface-w600k-r50", "moge-2-vitl"
+ARCFACE, MOGE, SCRFD = "arcface-w600k-r50", "moge-2-vitl", "scrfd-det-10g"
 
 
 @pytest.fixture
@@ -89,6 +90,8 @@ def test_another_file_is_another_fingerprint(here: ModelHome, tmp_path: Path) ->
         (MOGE, arcface(), r"must have an input image"),
         (MOGE, moge(dimensions=2), r"output points of the model must have shape .*, got \('b', 'h', 'w', 2\)"),
         (MOGE, moge(whole=()), r"input num_tokens of the model must be int64, got tensor\(float\)"),
+        (SCRFD, arcface(), r"input input\.1 of the model must have shape .*, got \('None', 3, 112, 112\)"),
+        (SCRFD, scrfd(320), r"input input\.1 of the model must have shape .*, got \(1, 3, 320, 320\)"),
         (ARCFACE, arcface()[:1000], r"must be an ONNX graph that runs here"),
     ],
 )
@@ -177,6 +180,39 @@ def test_the_channel_has_the_same_bits_for_any_threads(here: ModelHome, tmp_path
     assert all(found[0][key].tobytes() == found[1][key].tobytes() for key in found[0])
 
 
+def test_scrfd_says_where_faces_are(here: ModelHome, tmp_path: Path) -> None:
+    """A red square, shown to the network twice as large, fills one cell of the grid of 32 and more of the others."""
+    brought(here, tmp_path, SCRFD, scrfd())
+    detector = Scrfd(session_of(SCRFD))
+    shown = np.zeros((200, 320, 3), dtype=np.uint8)
+    shown[96:112, 32:48, 0] = 255  # to the network: 64 to 96 across, 192 to 224 down
+    faces = detector.detect(shown)
+    large = np.flatnonzero(np.isclose(faces.boxes[:, 2] - faces.boxes[:, 0], 64))
+    np.testing.assert_allclose(faces.boxes[large], [[64 / 2 - 32, 192 / 2 - 32, 64 / 2 + 32, 192 / 2 + 32]])
+    np.testing.assert_allclose(faces.points[large[0]], (np.array([64, 192]) + 32 * np.reshape(POINTS, (5, 2))) / 2)
+    sides = faces.boxes[:, 2:] - faces.boxes[:, :2]
+    assert set(sides.ravel().tolist()) == {16, 32, 64}
+    assert (np.diff(faces.scores) <= 0).all()
+    assert faces.scores.max() == pytest.approx(127.5 / 128)
+    assert faces.scores.min() >= 0.5  # cells that the square's edge crosses are less red
+    assert detector.detect(np.zeros((64, 48, 3), np.uint8)).points.shape == (0, 5, 2)
+
+
+def test_insightfaces_own_pipeline_is_there_by_name(here: ModelHome, tmp_path: Path) -> None:
+    said = f"faces=scrfd+{ARCFACE}"
+    brought(here, tmp_path, ARCFACE, arcface())
+    with pytest.raises(AbsentModelError, match=r"models import scrfd-det-10g FILE\.onnx"):
+        chosen(said)
+    brought(here, tmp_path, SCRFD, scrfd())
+    entry = chosen(said)["faces"]
+    assert entry.tier == "official"
+    consumer = entry.start(entry.settings(None))
+    consumer.feed(7, picture(0, 64, 64))
+    found = consumer.finish()
+    assert found["frames"].tolist() == [7]
+    assert found["embedding"].shape == (len(found["boxes"]), 512)
+
+
 class OneFace:
     """A detector that sees one sure face, on the template, and one that it is less sure of."""
 
@@ -188,7 +224,7 @@ class OneFace:
 def test_arcface_embeds_the_faces_that_were_found(here: ModelHome, tmp_path: Path) -> None:
     brought(here, tmp_path, ARCFACE, arcface())
     embedder = face_embedder.ArcFace(session_of(ARCFACE))
-    consumer = faces_found.FacesFound(OneFace(), embedder, faces_found.settings(None)["likelihood"])  # type: ignore[arg-type]
+    consumer = faces_found.FacesFound(OneFace(), embedder, faces_found.settings(None)["likelihood"]["mtcnn"])  # type: ignore[arg-type]
     shown = {index: picture(index, 112, 112) for index in (0, 4)}
     for index, one in shown.items():
         consumer.feed(index, one)

@@ -12,17 +12,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from estimators import donors
+from estimators import donors, official_nets
 
 import wmb_fast as wmb
 from wmb_fast import run
 from wmb_fast.estimators.catalogue import CATALOGUE
 from wmb_fast.estimators.home import ModelHome, session_of
+from wmb_fast.estimators.imports import take_in
 from wmb_fast.estimators.resize import area_resized
 from wmb_fast.protocols.record import Score
 from wmb_fast.rollout.video import open_video, write_video
 
 cv2 = pytest.importorskip("cv2")
+DETECTOR = ("mtcnn-first", "mtcnn-second", "mtcnn-third")
 
 
 def network(name: str) -> Any:
@@ -67,7 +69,7 @@ def test_faces_of_one_person_are_closer_than_those_of_two(shared: Path, embedder
     from wmb_fast.estimators.face_embedder import Aligned, Loose
     from wmb_fast.estimators.faces import FaceDetector
 
-    detector = FaceDetector(*(network(f"mtcnn-{stage}") for stage in ("first", "second", "third")))
+    detector = FaceDetector(*map(network, DETECTOR))
     embed = {"mobileface": Aligned, "faceres": Loose}[embedder](network(embedder))
     rows, persons = [], []
     for path in sorted((shared / "data/faces").glob("person_*.jpg")):
@@ -87,38 +89,63 @@ def test_faces_of_one_person_are_closer_than_those_of_two(shared: Path, embedder
     assert min(same) > max(different)
 
 
-def test_human_identity_of_a_clip_made_by_the_packaged_tier(shared: Path, tmp_path: Path) -> None:
-    """One person in V and at the first return, another at the second, nobody at a third clip's: 26 steps of lrlr."""
-    for name in (*(f"mtcnn-{stage}" for stage in ("first", "second", "third")), "mobileface"):
-        network(name)
-    shown = {name: portrait(shared / f"data/faces/person_{name}.jpg") for name in ("a_1", "a_2", "b_1")}
+def people_clips(shared: Path, videos: Path) -> None:
+    """lrlr with one person in V and at the first return; at the second another, the same, or nobody."""
+    shown = {name: portrait(shared / f"data/faces/person_{name}.jpg") for name in ("a_1", "a_2", "b_2")}
     wall = np.full_like(shown["a_1"], 128)
     n, step = 41, 8  # hold, away, back, away, back
-    clips = {"other": ("a_1", "a_2", "b_1"), "same": ("a_1", "a_2", "a_1"), "nobody": ("a_1", "a_2", "")}
+    clips = {"other": ("a_1", "a_2", "b_2"), "same": ("a_1", "a_2", "a_1"), "nobody": ("a_1", "a_2", "")}
     for clip, names in clips.items():
         v, first, second = (shown.get(name, wall) for name in names)
         frames = [v] * step + [wall] * (2 * step) + [first] * step + [wall] * step + [second] * (n - 5 * step)
-        folder = tmp_path / "videos" / "mine" / "human" / "lrlr"
+        folder = videos / "mine" / "human" / "lrlr"
         folder.mkdir(parents=True, exist_ok=True)
         write_video(folder / f"{clip}.mp4", frames, fps=8)
-    outcome = run.score(
-        [tmp_path / "videos"],
-        ["worldmembench"],
-        plan="lrlr",
-        out=tmp_path / "out",
-        cache=tmp_path / "cache",
-        estimators="builtin,faces=mtcnn+mobileface",
-    )
+
+
+def identities(tmp_path: Path, estimators: str, **options: Any) -> dict[tuple[str, int | None], Score]:
+    """Case and revisit to the record of Human Identity."""
+    where = {"out": tmp_path / estimators, "cache": tmp_path / "cache", "plan": "lrlr"}
+    outcome = run.score([tmp_path / "videos"], ["worldmembench"], estimators=estimators, **where, **options)
     lines = (outcome.out / "scorecard.jsonl").read_text().splitlines()
     records = [r for r in map(Score.from_json, lines) if r.metric == "human_identity"]
-    found = {(str(r.case).split("/")[-1], r.part.get("revisit")): r for r in records}
-    assert all(r.proxy for r in records)
-    assert {(m["id"], m["tier"]) for r in records for m in r.estimators} == {("mtcnn+mobileface", "packaged")}
+    return {(str(r.case).split("/")[-1], r.part.get("revisit")): r for r in records}
+
+
+def test_human_identity_by_the_packaged_tier(shared: Path, tmp_path: Path) -> None:
+    for name in (*DETECTOR, "mobileface"):
+        network(name)
+    people_clips(shared, tmp_path / "videos")
+    found = identities(tmp_path, "builtin,faces=mtcnn+mobileface")
+    assert all(r.proxy for r in found.values())
+    assert {(m["id"], m["tier"]) for r in found.values() for m in r.estimators} == {("mtcnn+mobileface", "packaged")}
     assert found["other", 1].value == pytest.approx(found["same", 1].value)
     assert found["same", 2].value > 0.9  # one picture, as the encoder has it
     assert found["other", 1].value > found["other", 2].value
+    assert not found["other", 2].reason  # her face was found
     lost = found["nobody", 2]
     assert (lost.value, lost.reason) == (0, "lost: 1 of 1 targets not found after the return count 0")
+
+
+def test_human_identity_by_an_imported_network(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph of ArcFace's contract in its place: the score is official, and is not refused where that is required."""
+    for name in DETECTOR:
+        network(name)
+    content = {name: ModelHome().read(name) for name in DETECTOR}
+    monkeypatch.setenv("WMB_FAST_HOME", str(tmp_path / "home"))
+    for name in DETECTOR:
+        ModelHome().put(CATALOGUE[name], content[name], {})
+    people_clips(shared, tmp_path / "videos")
+    before = identities(tmp_path, "official", require_official=True)
+    assert all("wmb-fast models import arcface-w600k-r50 FILE.onnx" in r.reason for r in before.values())
+    (tmp_path / "w600k_r50.onnx").write_bytes(official_nets.arcface())
+    take_in(CATALOGUE["arcface-w600k-r50"], tmp_path / "w600k_r50.onnx", ModelHome())
+    found = identities(tmp_path, "official", require_official=True)
+    makers = {(m["id"], m["tier"]) for r in found.values() for m in r.estimators}
+    assert makers == {("mtcnn+arcface-w600k-r50", "official")}
+    assert not any(r.proxy for r in found.values())
+    assert found["same", 2].value > 0.9
+    assert found["nobody", 2].value == 0
 
 
 @pytest.mark.parametrize("embedder", ["mobileface", "faceres"])
@@ -127,9 +154,9 @@ def test_faces_have_the_same_bits_for_any_threads_and_batch(shared: Path, embedd
     from wmb_fast.estimators.face_embedder import Aligned, Loose
     from wmb_fast.estimators.faces import Faces
 
-    for name in (*(f"mtcnn-{stage}" for stage in ("first", "second", "third")), embedder):
+    for name in (*DETECTOR, embedder):
         network(name)
-    faces = [portrait(shared / f"data/faces/person_{name}.jpg") for name in ("a_1", "b_1", "b_2")]
+    faces = [portrait(shared / f"data/faces/person_{name}.jpg") for name in ("a_1", "a_2", "b_2")]
     pictures = [np.concatenate(faces, axis=1), faces[1], np.zeros_like(faces[0])]
     entry = chosen(f"faces=mtcnn+{embedder}")["faces"]
     found = []
@@ -144,13 +171,12 @@ def test_faces_have_the_same_bits_for_any_threads_and_batch(shared: Path, embedd
     finally:
         wmb.set_num_threads(before)
     one, two = found
-    assert one["face_frames"].tolist() == [0, 0, 0, 1]
+    assert one["face_frames"].tolist() == [0, 0, 0, 1]  # of three side by side, of one, of none
     assert all(one[key].tobytes() == two[key].tobytes() for key in one)
     embed = {"mobileface": Aligned, "faceres": Loose}[embedder](network(embedder))
-    points = (
-        np.array([[[120.0, 130], [190, 130], [155, 170], [130, 210], [180, 210]]] * 9) + np.arange(9)[:, None, None]
-    )
-    many = Faces(np.array([[90.0, 80, 220, 250]] * 9) + np.arange(9)[:, None], np.ones(9), points)
+    moved = np.arange(9.0)[:, None]
+    points = np.array([[120, 130], [190, 130], [155, 170], [130, 210], [180, 210]]) + moved[..., None]
+    many = Faces(np.array([90, 80, 220, 250]) + moved, np.ones(9), points)
     rows = embed.embed(faces[0], many)
     alone = [embed.embed(faces[0], Faces(*(values[k : k + 1] for values in many)))[0] for k in range(9)]
     assert rows.tobytes() == np.stack(alone).tobytes()
@@ -162,7 +188,7 @@ def test_the_mask_and_the_boxes_of_people_hold_their_faces(shared: Path) -> None
     from wmb_fast.estimators.objects_nanodet import CLASSES, NanoDet
     from wmb_fast.estimators.person_mask import PersonMask
 
-    detector = FaceDetector(*(network(f"mtcnn-{stage}") for stage in ("first", "second", "third")))
+    detector = FaceDetector(*map(network, DETECTOR))
     mask, things = PersonMask(network("selfie")), NanoDet(network("nanodet"))
     for path in sorted((shared / "data/faces").glob("person_*.jpg")):
         image = picture(path)

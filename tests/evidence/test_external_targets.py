@@ -21,6 +21,7 @@ AWAY = POSES.copy()
 AWAY[:, 0, 3] = 2
 TRACKS = {"frames": FRAMES, "kinds": [0, 1], "found": np.ones((2, 3)), "masks": np.ones((2, 3, 4, 6), np.uint8)}
 FACES = {"frames": FRAMES, "embedding": np.ones((2, 3, 5)), "valid": np.ones((2, 3), bool)}
+BOXES = {"frames": FRAMES, "face_frames": [0, 0, 9], "boxes": np.ones((3, 4)), "embedding": np.ones((3, 5))}
 RATINGS = {"frames": FRAMES, "imaging": np.full(3, 70.0), "aesthetic": np.full(3, 5.0)}
 
 
@@ -45,6 +46,13 @@ def test_they_are_taken_as_they_are(tmp_path: Path) -> None:
     assert channels["judge"].values == {"text": "I would say yes."}  # whether that is an answer is not asked here
 
 
+def test_faces_may_come_as_they_were_found(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.faces.npz", **BOXES)
+    found = gathered(tmp_path, Need("faces", (0, 4))).channels["faces"]
+    assert found.maker.tier == "external"
+    assert found.values["face_frames"].tolist() == [0, 0, 9]
+
+
 def test_nobody_made_them(tmp_path: Path) -> None:
     missing = gathered(tmp_path, Need("tracks"), Need("judge", (0,))).missing
     assert missing["tracks"].startswith("no builtin estimator tracks people and things: hand in <video>.tracks.npz")
@@ -62,6 +70,10 @@ def test_nobody_made_them(tmp_path: Path) -> None:
         ("tracks", TRACKS | {"masks": np.ones((2, 3, 4))}, "hold masks of shape (2, 3, H, W), got shape (2, 3, 4)"),
         ("tracks", {"frames": FRAMES, "kinds": [0]}, "hold the array found, got frames, kinds"),
         ("faces", FACES | {"embedding": np.ones((2, 4, 5))}, "hold embedding of shape (T, 3, D), got shape (2, 4, 5)"),
+        ("faces", {"frames": FRAMES, "embedding": np.ones((2, 3, 5))}, "hold the array valid, or boxes, got embedding"),
+        ("faces", BOXES | {"face_frames": [0, 1, 9]}, "hold face_frames that are integers among its frames"),
+        ("faces", BOXES | {"boxes": np.ones((3, 5))}, "hold boxes of shape (3, 4) and embedding of shape (3, D), got"),
+        ("faces", BOXES | {"embedding": np.ones((2, 5))}, "embedding of shape (3, D), got shapes (3, 4) and (2, 5)"),
         ("appearance", FACES | {"valid": np.ones((2, 2), bool)}, "hold valid of shape (2, 3), 0 or 1"),
         ("frame_quality", RATINGS | {"imaging": np.ones(2)}, "hold imaging of shape (3,), got shape (2,)"),
         ("frame_quality", RATINGS | {"frames": [0, 4, N]}, f"hold frames within the video's {N}"),

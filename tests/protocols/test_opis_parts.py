@@ -209,12 +209,6 @@ def test_static_scores_are_the_single_ones() -> None:
             )
 
 
-def test_correspondences_in_parts_of_unequal_length() -> None:
-    matches = [opis.Correspondences(np.zeros((n, 2)), np.zeros((3, 2)), np.zeros(3)) for n in (2, 4)]
-    with pytest.raises(ArgumentError, match="as many reference and current pixels as residuals, got 2, 3 and 3"):
-        opis.static_scores(matches, np.zeros((1, 4)), np.zeros((2, 1, 4)), np.ones((2, 1), dtype=bool))
-
-
 def test_claims_are_judged_by_family() -> None:
     claims = [opis.Claim("a", "parts", 0.9), opis.Claim("b", "parts", 0.69), opis.Claim("c", "connectivity", 0.7)]
     yes, no, unknown = opis.Verdict.SUPPORTED, opis.Verdict.CONTRADICTED, opis.Verdict.UNKNOWN
@@ -358,3 +352,54 @@ def test_records_that_are_none_are_named_by_their_key(make: Callable[[], object]
     with pytest.raises(ArgumentError) as caught:
         make()
     assert str(caught.value) == f"opis: {sentence}"
+
+
+def verdict(said: Any) -> opis.ClaimStructure:
+    return opis.claim_structure([opis.Claim("legs", "parts", 0.9)], [opis.Judgement("legs", said, 0.9)])
+
+
+def test_a_verdict_may_be_its_plain_text_and_nothing_else() -> None:
+    assert (verdict("supported").score, verdict("contradicted").score, verdict("unknown").score) == (1.0, 0.0, None)
+    with pytest.raises(ArgumentError, match="verdict on legs must be one of supported, contradicted, unknown, got 'm"):
+        verdict("maybe")
+
+
+FIVE = np.zeros((5, 2))
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: opis.Correspondences(FIVE, FIVE[:4], np.zeros(5)),
+         "Correspondences: reference, current and residual must have shapes (N, 2), (N, 2) and (N,), got shapes "
+         "(5, 2), (4, 2) and (5,)"),
+        (lambda: opis.Correspondences.by_homography(FIVE, FIVE[:1], np.eye(3)),
+         "by_homography: current must be as many as reference (5), got 1"),
+        (lambda: opis.static_structure(opis.Correspondences(FIVE, FIVE, np.zeros(5)), None, (0, 0, 1, 1), tolerance=0),
+         "static_structure: tolerance must be above 0, got 0"),
+        (lambda: opis.proportion_scores([1.0, 2.0], tolerance=0),
+         "proportion_scores: tolerance must be above 0, got 0"),
+        (lambda: opis.proportion_scores([-1.0, 2.0]),
+         "proportion_scores: ratios must be of shape (..., E), and no number below 0, got -1.0"),
+        (lambda: opis.direct_areas([1, 2, 3], [4, 4]),
+         "direct_areas: boxes must have shape (..., 4), got shape (3,)"),
+        (lambda: opis.look(np.ones((1, 5, 3)), np.ones((2, 8, 8)), np.full(4, 4.0), np.stack([np.eye(4)] * 2),
+                           camera_confidence=[1, 1, 1]),
+         "look: camera_confidence must be one number, or have shape (2,), got (3,)"),
+        (lambda: opis.landmarks("human", [{"xyz": [1, 2, 3], "confidence": 1}], []),
+         "opis: landmarks.points[0].name must be text, got None"),
+        (lambda: opis.landmarks("human", [{"name": "a", "xyz": None, "confidence": 1}] * 2, []),
+         "opis: landmarks.points[1].name must be unique, got 'a' twice"),
+        (lambda: opis.sampled_frames(100, 0.0), "sampled_frames: fps must be above 0, got 0.0"),
+        (lambda: opis.associate(opis.Described.of_arrays(np.eye(2)), opis.Described.of_arrays(np.eye(2)), [[0, 2]]),
+         "associate: starts must rise from 0 to the 2 observations, got [[0, 2]]"),
+    ],
+)  # fmt: skip
+def test_arrays_that_do_not_go_together(call: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        call()
+    assert str(caught.value) == sentence
+
+
+def test_a_score_of_nan_is_none() -> None:
+    assert opis.opis_score(float("nan"), 1.0, 1.0) is None

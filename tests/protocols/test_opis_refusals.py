@@ -133,8 +133,19 @@ def test_nan_embeddings_match_nothing() -> None:
     values = synthetic.records()
     for window in values["observation"]["windows"]:
         window["objects"][0]["embedding"][1] = float("nan")
-    found = scored(values)
-    assert (found["presence"], found["identity"]) == (0.0, 100.0)
+    records = {r.metric: r for r in opis.score(evidence(values)) if not set(r.part) - {"subcategory", "domain"}}
+    assert (records["presence"].value, records["identity"].value) == (0.0, 100.0)
+    said = "not_finite: 9 of 36 observations have such an embedding, and match nothing"
+    assert (records["presence"].reason, records["identity"].reason, records["opis"].reason) == (said, said, "")
+
+
+def test_a_structure_of_0_for_want_of_evidence_says_so() -> None:
+    values = synthetic.records()
+    values["geometry"] = values["structure"] = None
+    [record] = [r for r in opis.score(evidence(values)) if r.metric == "structure" and "interval_s" not in r.part]
+    assert record.value == 0.0
+    lacking = "(not handed in: geometry, structure)"
+    assert record.reason == f"no_structure: no frame has a measurement, which counts 0 {lacking}"
 
 
 def test_a_geometry_of_nulls() -> None:

@@ -381,3 +381,9 @@ def test_arrays_that_are_none(call: Callable[[], object], sentence: str) -> None
     with pytest.raises((ArgumentError, ArgumentTypeError)) as caught:
         call()
     assert str(caught.value) == sentence
+
+
+def test_ratings_out_of_their_range_are_told() -> None:
+    found = wb.video_quality([-5.0, 50.0, 120.0, math.nan], 100.0)
+    assert found.value == 0.5
+    assert found.reason == "clipped: 2 of 3 ratings lay outside 0 to 100"

@@ -299,12 +299,22 @@ def test_the_board_shows_three_decimals() -> None:
 @pytest.mark.parametrize(
     ("name", "changes", "metric", "reason"),
     [
-        ("geometry", {"intrinsics": np.ones((6, 2))}, "environment_reconstruction", "geometry: "),
+        ("geometry", {"intrinsics": np.ones((6, 2))}, "environment_reconstruction",
+         "geometry: intrinsics must have shape (K=6, 3, 3), got shape (6, 2)"),
         ("geometry", {"cam_from_world": np.ones((6, 3, 3))}, "environment_reconstruction",
-         "geometry: cam_from_world must have shape (K, 3, 4), got shape (6, 3, 3)"),
-        ("geometry", {"depth": np.ones((6, 5))}, "environment_depth", "geometry: environment_depth: reference and"),
-        ("features", {"mean": np.ones((6, 2, 2, 2))}, "environment_visible", "features: environment_visible: ref"),
-        ("tracks", {"masks": np.ones((1, 6, 4), bool)}, "object_geometry", "tracks: object_geometry: reference must"),
+         "geometry: cam_from_world must have shape (K=6, R, 4), got shape (6, 3, 3)"),
+        ("geometry", {"cam_from_world": np.array(["x"])}, "environment_reconstruction",
+         "geometry: cam_from_world must hold numbers, got <U1"),
+        ("geometry", {"depth": np.ones((6, 5))}, "environment_depth",
+         "geometry: depth must have shape (K=6, H, W), got shape (6, 5)"),
+        ("geometry", {"depth": np.ones((5, 8, 8))}, "environment_depth", "geometry: depth must have shape (K=6, H, W)"),
+        ("features", {"mean": np.ones((6, 2, 2, 2))}, "environment_visible", "features: mean must have shape (K=6, D)"),
+        ("features", {"mean": np.float64(3)}, "environment_visible", "features: mean must have shape (K=6, D), got"),
+        ("features", {"frames": np.arange(6.0)}, "environment_visible", "features: frames must be integers in rising"),
+        ("features", {"frames": np.arange(6)[::-1]}, "environment_visible", "features: frames must be integers in ris"),
+        ("tracks", {"masks": np.ones((1, 6, 4), bool)}, "object_geometry", "tracks: masks must have shape (T="),
+        ("poses", {"exact": np.array(["x"])}, "camera_rotation_rpe", "poses: exact must hold numbers, got <U1"),
+        ("poses", {"frames": np.float64(3)}, "camera_rotation_rpe", "poses: frames must have shape (K), got shape ()"),
         ("poses", {"exact": np.full((121, 4, 4), 3.0)}, "camera_rotation_rpe", "poses: rpe: estimate"),
     ],
 )  # fmt: skip
@@ -313,6 +323,38 @@ def test_evidence_of_another_shape_costs_its_own_metric_alone(name, changes, met
     broken = {r.metric for r in records if r.reason.startswith(reason)}
     assert metric in broken
     assert "object_appearance" in {r.metric for r in records if r.value is not None}
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "reason"),
+    [
+        ("tracks", {"found": np.ones((3, 3, 3))}, "tracks: found must have shape (T="),
+        ("tracks", {"kinds": np.ones((3, 3))}, "tracks: kinds must have shape (T), got shape (3, 3)"),
+        ("appearance", {"embedding": np.float64(1)}, "appearance: embedding must have shape (T, K=6, D), got shape ()"),
+        ("appearance", {"valid": np.ones((1, 1))}, "appearance: valid must have shape (T="),
+        ("appearance", {"valid": np.full((2, 6), np.nan)}, "appearance: valid must h"),
+        ("appearance", {"frames": np.array([], int)}, "appearance: embedding must have shape (T, K=0, D)"),
+    ],
+)
+def test_targets_of_another_shape_are_missing(name, changes, reason) -> None:
+    record = one(having(exact("lrlr"), name, **changes), "object_appearance")
+    assert (record.value, record.status) == (None, Status.MISSING)
+    assert record.reason.startswith(reason)
+
+
+def test_a_first_view_without_a_pose_is_missing_and_no_invalid_return() -> None:
+    base = exact("lrlr")
+    poses = np.array(base.channels["geometry"].values["cam_from_world"], dtype=np.float64)
+    poses[0] = np.nan
+    record = one(having(base, "geometry", cam_from_world=poses), "environment_reconstruction")
+    assert (record.value, record.status) == (None, Status.MISSING)
+    assert record.reason == "geometry: the reference has no pose"
+
+
+def test_what_the_rule_made_0_stands_beside_the_videos_value_too() -> None:
+    record = one(exact("lrlr", "missing_box", 1.0), "object_geometry")
+    assert record.value == 0
+    assert record.reason == "lost: 1 of 1 targets not found after the return count 0"
 
 
 @pytest.mark.parametrize("n_frames", [1, 4])

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "core/reproject.h"
 #include "core/similarity.h"
+#include "core/views.h"
 
 namespace wmb::isa {
 

@@ -2,17 +2,18 @@
 // The kernels of unfused.h, written once. Each file that includes this has defined, in wmb::isa's unnamed
 // namespace:
 //
-//   Real, Flag, kLanes     a vector of doubles with + - * / and comparisons, what comparing gives (with &),
-//   its width load, store            of up to kLanes elements of T at p; `left` says how many there are, the
-//   rest are zero store_index            a Real of whole numbers as int32 gather(p, index)       p[index[0]],
-//   p[index[1]], ... as a Real gather_two             the same, and p[index[0] + 1], ... counting(i) i, i +
-//   1, ... choose, magnitude      lane by lane whole(x)               x without its fraction where 0 <= x <
-//   2^31; anything elsewhere rounded<T>(x)          x rounded to T root(x)                correctly rounded
-//   Counter                add(flag), total()
-//   Sum                    add(Real, position), total(): four lanes, by position; (0 + 2) + (1 + 3)
-//   load_two(p, left, ...) p[0], p[2], ... and p[1], p[3], ..., loaded as by load
-//   below_of, inside_of    the vector parts of Select::below and between; they return how many values they
-//   took
+// - Real, Flag, kLanes: a vector of doubles with + - * / and comparisons, what comparing gives (with &), its
+//   width; and, where Real is no double, what core/scalar.h has for one: select, absolute, square_root, whole
+//   and rounded<T>, lane by lane
+// - load, store: of up to kLanes elements of T at p; `left` says how many there are, the rest are zero
+// - load_two(p, left, ...): p[0], p[2], ... and p[1], p[3], ..., loaded as by load
+// - equal(p, left, value): which of the whole numbers at p are this one
+// - store_index: a Real of whole numbers as int32
+// - gather(p, index): p[index[0]], p[index[1]], ... as a Real; gather_two: the same, and p[index[0] + 1], ...
+// - counting(i): i, i + 1, ...
+// - Counter: add(flag), total()
+// - Sum: add(Real, position), total(): four lanes, by position; (0 + 2) + (1 + 3)
+// - below_of, inside_of: the vector parts of Select::below and between; they return how many values they took
 //
 // Each kernel works in two steps over a block of pixels: where they land, then what is seen there. One step
 // would be one long chain of dependent operations with a load from memory in the middle, and nothing to do
@@ -39,9 +40,9 @@ void land(const SourceRow<T>& row_, const DestinationView<T>& to_, double* u, do
     Flag there = is_depth(depth);
     Flag ahead = there & (p.z > Real(0.0));
     Pixel<Real> at = project(p, to.camera);
-    store(u + i, choose(ahead, at.u, none), row.width - i);
-    store(v + i, choose(ahead, at.v, none), row.width - i);
-    store(z + i, choose(there, p.z, none), row.width - i);
+    store(u + i, select(ahead, at.u, none), row.width - i);
+    store(v + i, select(ahead, at.v, none), row.width - i);
+    store(z + i, select(there, p.z, none), row.width - i);
   }
 }
 
@@ -67,10 +68,9 @@ template <typename T>
 struct Nearest {
   static Flag land(const DestinationView<T>& to, const Pixel<Real>& at, Flag in, Block& block,
                    std::int64_t i) {
-    Real column = at.u + Real(0.5), row = at.v + Real(0.5);
-    in = in & within(column, static_cast<double>(to.width)) & within(row, static_cast<double>(to.height));
-    Real place = whole(row) * Real(static_cast<double>(to.width)) + whole(column);
-    store_index(block.index + i, choose(in, place, Real(0.0)));
+    Real place;
+    in = in & nearest_pixel(at, static_cast<double>(to.height), static_cast<double>(to.width), place);
+    store_index(block.index + i, select(in, place, Real(0.0)));
     return in;
   }
 
@@ -80,44 +80,25 @@ struct Nearest {
   }
 };
 
-// Between four pixel centres: nothing where one that has weight is no depth.
+// Between four pixel centres.
 template <typename T>
 struct Bilinear {
-  // The lower of two neighbours; weight becomes that of the higher one.
-  static Real lower(Real at, double size, Real& weight) {
-    Real inner = choose(at > Real(0.0), at, Real(0.0)), last(size > 2.0 ? size - 2.0 : 0.0);
-    Real first = whole(inner);
-    first = choose(first < last, first, last);
-    weight = inner - first;
-    weight = choose(weight > Real(kSnap), weight, Real(0.0));
-    weight = choose(weight < Real(1.0 - kSnap), weight, Real(1.0));
-    return first;
-  }
-
   static Flag land(const DestinationView<T>& to, const Pixel<Real>& at, Flag in, Block& block,
                    std::int64_t i) {
-    const double width = static_cast<double>(to.width), height = static_cast<double>(to.height);
-    in = in & between_centres(at.u, width) & between_centres(at.v, height);
-    Real x, y;
-    Real column = lower(at.u, width, x), row = lower(at.v, height, y);
-    store_index(block.index + i, choose(in, row * Real(width) + column, Real(0.0)));
+    Real place, x, y;
+    in = in & between_pixels(at, static_cast<double>(to.height), static_cast<double>(to.width), place, x, y);
+    store_index(block.index + i, select(in, place, Real(0.0)));
     store(block.x + i, x, kLanes);
     store(block.y + i, y, kLanes);
     return in;
   }
 
   static Flag seen(const DestinationView<T>& to, const Block& block, std::int64_t i, Real& depth) {
-    Real x = load(block.x + i, kLanes), y = load(block.y + i, kLanes);
     Real left, right, below_left, below_right;
     gather_two(to.depth, block.index + i, left, right);
     gather_two(to.depth + (to.height > 1 ? to.width : 0), block.index + i, below_left, below_right);
-    Flag has_left = x<Real(1.0), has_right = x> Real(0.0), has_top = y<Real(1.0), has_bottom = y> Real(0.0);
-    Real tl = choose(has_left, left, right), tr = choose(has_right, right, left);
-    Real bl = choose(has_left, below_left, below_right), br = choose(has_right, below_right, below_left);
-    Real a = choose(has_top, tl, bl), b = choose(has_top, tr, br);
-    Real c = choose(has_bottom, bl, tl), d = choose(has_bottom, br, tr);
-    depth = interpolate(a, b, c, d, x, y);  // infinite or NaN where one of the four is
-    return (a > Real(0.0)) & (b > Real(0.0)) & (c > Real(0.0)) & (d > Real(0.0)) & (depth < Real(kNoLimit));
+    return depth_between(left, right, below_left, below_right, load(block.x + i, kLanes),
+                         load(block.y + i, kLanes), depth);
   }
 };
 
@@ -135,15 +116,14 @@ void agree(const SourceRow<T>& row_, const DestinationView<T>& to_, Gate<T> gate
       Flag in = is_depth(depth);
       asked.add(in);
       in = Sampling<T>::land(to, project(p, to.camera), in & (p.z > Real(0.0)), block, i);
-      store(block.z + i, choose(in, p.z, Real(__builtin_nan(""))), kLanes);
+      store(block.z + i, select(in, p.z, Real(__builtin_nan(""))), kLanes);
     }
     for (std::int64_t i = 0; i < n; i += kLanes) {
       Real z = load(block.z + i, kLanes), seen;
       Flag in = Sampling<T>::seen(to, block, i, seen);
-      Real ratio = rounded<T>(z / seen);
-      in = in & (ratio > Real(gate.lo)) & (ratio < Real(gate.hi));
+      in = in & agrees(z, seen, gate.lo, gate.hi);
       covisible.add(in);
-      store(error + start + i, choose(in, magnitude(z - seen) / seen, Real(kNoLimit)), n - i);
+      store(error + start + i, select(in, relative_error(z, seen), Real(kNoLimit)), n - i);
     }
   }
   tally.asked += asked.total();
@@ -159,14 +139,14 @@ inline std::int64_t land_points(const SourcePoints& points, std::int64_t start, 
     Real x = load(points.x + start + i, n - i), y = load(points.y + start + i, n - i);
     Point3<Real> p = transform(to.from_source, Point3<Real>{x, y, load(points.z + start + i, n - i)});
     Pixel<Real> at = project(p, to.camera);
+    Real place;
     Flag in = (counting(i) < Real(static_cast<double>(n))) & (p.z > Real(0.0)) &
-              within(at.u, static_cast<double>(to.width)) & within(at.v, static_cast<double>(to.height));
+              pixel_around(at, static_cast<double>(to.height), static_cast<double>(to.width), place);
     inside.add(in);
-    Real place = whole(at.v) * Real(static_cast<double>(to.width)) + whole(at.u);
-    store_index(block.index + i, choose(in, place, Real(0.0)));
+    store_index(block.index + i, select(in, place, Real(0.0)));
     store(block.x + i, p.x, kLanes);
     store(block.y + i, p.y, kLanes);
-    store(block.z + i, choose(in, p.z, Real(__builtin_nan(""))), kLanes);
+    store(block.z + i, select(in, p.z, Real(__builtin_nan(""))), kLanes);
     store(block.u + i, at.u, kLanes);
     store(block.v + i, at.v, kLanes);
   }
@@ -179,8 +159,7 @@ inline std::int64_t land_points(const SourcePoints& points, std::int64_t start, 
 template <typename T>
 inline Flag sees(const DestinationView<T>& to, Gate<T> gate, const Block& block, std::int64_t i, Real& seen) {
   seen = gather(to.depth, block.index + i);
-  Real ratio = rounded<T>(load(block.z + i, kLanes) / seen);
-  Flag in = is_depth(seen) & (ratio > Real(gate.lo)) & (ratio < Real(gate.hi));
+  Flag in = is_depth(seen) & agrees(load(block.z + i, kLanes), seen, gate.lo, gate.hi);
   if (to.confidence) in = in & (gather(to.confidence, block.index + i) >= Real(gate.confidence));
   return in;
 }
@@ -190,8 +169,7 @@ void distance(const SourcePoints& points_, const DestinationView<T>& to_, Gate<T
               Tally& tally) {
   const SourcePoints points = points_;
   const DestinationView<T> to = to_;
-  const Real x_of_column(1.0 / to.camera.fx), y_of_row(1.0 / to.camera.fy), cx(to.camera.cx),
-      cy(to.camera.cy);
+  const PerPixel step = per_pixel(to.camera);
   Counter covisible;
   Sum sum;
   Block block;
@@ -202,12 +180,11 @@ void distance(const SourcePoints& points_, const DestinationView<T>& to_, Gate<T
       Real seen;
       Flag in = sees(to, gate, block, i, seen);
       covisible.add(in);
-      Real column = whole(load(block.u + i, kLanes)), row = whole(load(block.v + i, kLanes));
-      Real x = (column - cx) * x_of_column * seen - load(block.x + i, kLanes);
-      Real y = (row - cy) * y_of_row * seen - load(block.y + i, kLanes);
-      Real z = seen - load(block.z + i, kLanes), e = root(x * x + y * y + z * z);
-      sum.add(choose(in, e, Real(0.0)), i);
-      store(error + start + i, choose(in, e, Real(kNoLimit)), n - i);
+      Point3<Real> p{load(block.x + i, kLanes), load(block.y + i, kLanes), load(block.z + i, kLanes)};
+      Real e =
+          distance_to_seen(p, {load(block.u + i, kLanes), load(block.v + i, kLanes)}, seen, to.camera, step);
+      sum.add(select(in, e, Real(0.0)), i);
+      store(error + start + i, select(in, e, Real(kNoLimit)), n - i);
     }
   }
   tally.covisible += covisible.total();
@@ -228,19 +205,14 @@ void round_trip(const SourcePoints& points_, const DestinationView<T>& to_, cons
     for (std::int64_t i = 0; i < n; i += kLanes) {
       Real seen;
       Flag in = sees(to, gate, block, i, seen);
-      Real x = ray(load(block.u + i, kLanes), to.camera.fx, to.camera.cx) * seen;
-      Real y = ray(load(block.v + i, kLanes), to.camera.fy, to.camera.cy) * seen;
-      Point3<Real> here = transform(back, Point3<Real>{x, y, seen});
-      Pixel<Real> returned = project(here, source);
       std::int64_t k = start + i, left = n - i;
-      Pixel<Real> from = project(
-          Point3<Real>{load(points.x + k, left), load(points.y + k, left), load(points.z + k, left)}, source);
-      Real u = returned.u - from.u, v = returned.v - from.v;
+      Point3<Real> from{load(points.x + k, left), load(points.y + k, left), load(points.z + k, left)}, here;
+      Real e = round_trip_error(from, {load(block.u + i, kLanes), load(block.v + i, kLanes)}, seen, to.camera,
+                                back, source, here);
       in = in & (here.z > Real(0.0));
       covisible.add(in);
-      Real e = root(u * u + v * v);
-      sum.add(choose(in, e, Real(0.0)), i);
-      store(error + k, choose(in, e, Real(kNoLimit)), left);
+      sum.add(select(in, e, Real(0.0)), i);
+      store(error + k, select(in, e, Real(kNoLimit)), left);
     }
   }
   tally.covisible += covisible.total();
@@ -256,7 +228,7 @@ SampledTally sampled(const SampledPoints<T>& points_, double occlusion, double t
     Real u, v, z = load(points.depth + i, left), seen = load(points.seen + i, left);
     load_two(points.pixels + 2 * i, left, u, v);
     const Real none(kNoLimit);
-    finite.add((magnitude(u) < none) & (magnitude(v) < none) & (magnitude(z) < none) &
+    finite.add((absolute(u) < none) & (absolute(v) < none) & (absolute(z) < none) &
                (counting(i) < Real(static_cast<double>(points.n))));
     Flag in = (z > Real(0.0)) & within(u, points.width) & within(v, points.height);  // none beyond n
     inside.add(in);
@@ -310,11 +282,11 @@ std::int64_t plain_scores(const PlainPairs<T>& pairs_, const SimilarityRule& rul
   for (std::int64_t j = 0; j < pairs.n; j += kLanes) {
     const std::int64_t left = pairs.n - j;
     const Real cosine = load(pairs.cosines + j, left);
-    Real part = choose(equal(pairs.categories + j, left, pairs.mine), same, other);
-    part = choose(equal(pairs.categories + j, left, kAbsent), unknown, part);
+    Real part = select(equal(pairs.categories + j, left, pairs.mine), same, other);
+    part = select(equal(pairs.categories + j, left, kAbsent), unknown, part);
     const Real score = ((cosine + one) * half + part) / weight;
-    store(scores + j, choose(cosine < floor, none, choose(score < one, score, one)), left);
-    n_near.add((magnitude(cosine - floor) < near) & (counting(j) < Real(static_cast<double>(pairs.n))));
+    store(scores + j, select(cosine < floor, none, select(score < one, score, one)), left);
+    n_near.add((absolute(cosine - floor) < near) & (counting(j) < Real(static_cast<double>(pairs.n))));
   }
   return n_near.total();
 }

@@ -74,9 +74,9 @@ inline Flag equal(const std::int64_t* p, std::int64_t left, std::int64_t value) 
   return {_mm256_castsi256_pd(_mm256_cmpeq_epi64(lanes, _mm256_set1_epi64x(value)))};
 }
 inline Real counting(std::int64_t i) { return Real(static_cast<double>(i)) + _mm256_setr_pd(0, 1, 2, 3); }
-inline Real choose(Flag f, Real a, Real b) { return _mm256_blendv_pd(b.v, a.v, f.v); }
-inline Real magnitude(Real x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x.v); }
-inline Real root(Real x) { return _mm256_sqrt_pd(x.v); }
+inline Real select(Flag f, Real a, Real b) { return _mm256_blendv_pd(b.v, a.v, f.v); }
+inline Real absolute(Real x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x.v); }
+inline Real square_root(Real x) { return _mm256_sqrt_pd(x.v); }
 inline Real whole(Real x) { return _mm256_round_pd(x.v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 template <typename T>
 inline Real rounded(Real x) {

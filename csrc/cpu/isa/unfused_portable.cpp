@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The floor: one lane, for any machine.
-#include <cmath>
 #include <cstdint>
 
 #include "cpu/isa/unfused.h"
@@ -27,16 +26,6 @@ void load_two(const T* p, std::int64_t, Real& first, Real& second) {
 }
 Flag equal(const std::int64_t* p, std::int64_t, std::int64_t value) { return *p == value; }
 Real counting(std::int64_t i) { return static_cast<double>(i); }
-Real choose(Flag f, Real a, Real b) { return f ? a : b; }
-Real magnitude(Real x) { return std::fabs(x); }
-Real root(Real x) { return std::sqrt(x); }
-Real whole(Real x) {
-  return x >= 0 && x < 2147483648.0 ? static_cast<double>(static_cast<std::int32_t>(x)) : 0.0;
-}
-template <typename T>
-Real rounded(Real x) {
-  return static_cast<T>(x);
-}
 void store_index(std::int32_t* p, Real x) { *p = static_cast<std::int32_t>(x); }
 template <typename T>
 Real gather(const T* p, const std::int32_t* index) {

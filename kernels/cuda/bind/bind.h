@@ -42,8 +42,13 @@ void queue(int device, Address stream, Run run) {
 }
 
 void bind_align(nb::module_& m);
+void bind_boxes(nb::module_& m);
 void bind_flow(nb::module_& m);
 void bind_image(nb::module_& m);
+void bind_reproject(nb::module_& m);
+void bind_reproject_pairs(nb::module_& m);
 void bind_rpe(nb::module_& m);
+void bind_stats(nb::module_& m);
+void bind_visibility(nb::module_& m);
 
 }  // namespace wmb::cuda

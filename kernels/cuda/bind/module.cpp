@@ -15,7 +15,12 @@ NB_MODULE(_cuda, m) {
       },
       "(CUDA error code, device count, error text) of counting the devices.");
   wmb::cuda::bind_align(m);
+  wmb::cuda::bind_boxes(m);
   wmb::cuda::bind_flow(m);
   wmb::cuda::bind_image(m);
+  wmb::cuda::bind_reproject(m);
+  wmb::cuda::bind_reproject_pairs(m);
   wmb::cuda::bind_rpe(m);
+  wmb::cuda::bind_stats(m);
+  wmb::cuda::bind_visibility(m);
 }

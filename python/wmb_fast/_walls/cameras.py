@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cameras, transforms and depth maps as the core takes them: one camera and one map number an item of the batch."""
+"""Cameras, transforms and depth maps as the core takes them: one camera and one map number an item of the batch.
+
+Those of a device stay as they were given. Their shapes are checked; what the host reads in them before it starts, the
+last row of a transform and the skew of intrinsics, a kernel finds, and the item is missing (``camera_not_usable``).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Array, ArrayLike, Call, take
+from .arrays import Array, ArrayLike, Call, is_tensor, take
 from .checks import integer, shape_text, trailing
 from .errors import bad_type, bad_value
 
@@ -20,12 +24,23 @@ _LAST_ROW = np.array([0.0, 0.0, 0.0, 1.0])
 _SLACK = 1e-6  # what a last row of an inverse or a product may have lost
 
 
-def cameras(op: str, name: str, intrinsics: Array) -> Doubles:
-    """fx, fy, cx, cy (..., 4) of intrinsics (..., 3, 3) or (..., 4). Non-finite ones pass: their items are missing."""
-    if intrinsics.ndim >= 1 and intrinsics.shape[-1] == 4:
-        return intrinsics.astype(np.float64)
-    if intrinsics.ndim < 2 or intrinsics.shape[-2:] != (3, 3):
+def camera_batch(op: str, name: str, intrinsics: Any) -> tuple[int, ...]:
+    """The batch's shape of intrinsics, which must be (..., 3, 3) or (..., 4)."""
+    shape = tuple(intrinsics.shape)
+    if shape[-1:] == (4,):
+        return shape[:-1]
+    if shape[-2:] != (3, 3):
         raise bad_value(op, name, "have shape (..., 3, 3) or (..., 4)", shape_text(intrinsics))
+    return shape[:-2]
+
+
+def cameras(op: str, name: str, intrinsics: Any) -> Any:
+    """fx, fy, cx, cy (..., 4) of intrinsics (..., 3, 3) or (..., 4). Non-finite ones pass: their items are missing."""
+    camera_batch(op, name, intrinsics)
+    if is_tensor(intrinsics):
+        return intrinsics
+    if intrinsics.shape[-1] == 4:
+        return intrinsics.astype(np.float64)
     rest = intrinsics.reshape(-1, 9)[:, [1, 3, 6, 7, 8]]
     with np.errstate(invalid="ignore"):
         wrong = np.isfinite(rest).all(axis=1) & (rest != [0, 0, 0, 0, 1]).any(axis=1)
@@ -36,9 +51,11 @@ def cameras(op: str, name: str, intrinsics: Array) -> Doubles:
     return flat[..., [0, 4, 2, 5]].astype(np.float64)
 
 
-def transforms(op: str, name: str, matrices: Array) -> Doubles:
+def transforms(op: str, name: str, matrices: Any) -> Any:
     """R row by row, then t (..., 12), of 4x4 transforms (..., 4, 4). Non-finite ones pass."""
     trailing(op, name, matrices, (4, 4))
+    if is_tensor(matrices):
+        return matrices
     last = matrices[..., 3, :].reshape(-1, 4)
     wrong = np.isfinite(last).all(axis=1) & (np.abs(last - _LAST_ROW) > _SLACK).any(axis=1)
     if wrong.any():
@@ -71,7 +88,7 @@ def batch_of(op: str, **shapes: tuple[int, ...]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:
-        texts = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        texts = ", ".join(f"{name} {tuple(shape)}" for name, shape in shapes.items())
         raise bad_value(op, "batch dimensions", "broadcast together", texts) from None
 
 
@@ -101,14 +118,14 @@ def occlusion_bounds(op: str, occlusion: Any) -> tuple[float, float]:
 
 
 class Passage(NamedTuple):
-    """Depth maps and the way from one view into another, checked; all of one batch."""
+    """Depth maps and the way from one view into another, checked; all of one batch. A device's tensors are as given."""
 
     call: Call
-    maps: dict[str, Array]
-    source: Doubles  # (..., 4)
-    destination: Doubles
-    matrices: Array  # (..., 4, 4)
-    to: Doubles  # (..., 12)
+    maps: dict[str, Any]
+    source: Any  # (..., 4)
+    destination: Any
+    matrices: Any  # (..., 4, 4)
+    to: Any  # (..., 12)
     batch: tuple[int, ...]
 
     def spread(self) -> tuple[Array, Array, Array]:
@@ -129,11 +146,13 @@ def passage(
     for name in maps:
         image(op, name, views[name])
     source, to = cameras(op, "intrinsics", views["intrinsics"]), transforms(op, "T_dst_src", views["T_dst_src"])
-    destination = source if intrinsics_dst is None else cameras(op, "intrinsics_dst", views["intrinsics_dst"])
+    own = camera_batch(op, "intrinsics", views["intrinsics"])
+    destination, other = source, own
+    if intrinsics_dst is not None:
+        destination = cameras(op, "intrinsics_dst", views["intrinsics_dst"])
+        other = camera_batch(op, "intrinsics_dst", views["intrinsics_dst"])
     shapes = {name: views[name].shape[:-2] for name in maps}
-    batch = batch_of(
-        op, **shapes, intrinsics=source.shape[:-1], T_dst_src=to.shape[:-1], intrinsics_dst=destination.shape[:-1]
-    )
+    batch = batch_of(op, **shapes, intrinsics=own, T_dst_src=views["T_dst_src"].shape[:-2], intrinsics_dst=other)
     return Passage(call, {name: views[name] for name in maps}, source, destination, views["T_dst_src"], to, batch)
 
 

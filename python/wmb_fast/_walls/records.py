@@ -55,6 +55,7 @@ SENTENCES: dict[str, str] = {
     "zero_embedding": "an embedding is zero: it has no direction",
     "not_a_pose": "a matrix is no pose: its last row, its determinant or its orthogonality is off",
     "weight_not_usable": "a weight is negative or not finite",
+    "index_beyond_stratum": "an index of the resamples lies beyond the stratum of its case",
     "values_left_out": "missing values were left out of the means",
 }
 _NAMES: tuple[str, ...] = tuple(core.reason_names())

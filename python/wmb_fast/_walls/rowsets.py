@@ -59,7 +59,11 @@ class RowSets:
 
     def for_kernels(self) -> Any:
         """The items, as Triton's launchers take them."""
-        return kernels("items", "triton").Items.padded(self.spans, self.a.device, self.sizes) if self.padded else self.spans
+        return (
+            kernels("items", "triton").Items.padded(self.spans, self.a.device, self.sizes)
+            if self.padded
+            else self.spans
+        )
 
     def n_rows(self) -> int:
         """The rows of a, summed over the items."""
@@ -70,18 +74,18 @@ class RowSets:
         n, m = self._counts()
         return int((n * m).sum())
 
-    def of_each_row(self, flat: Array) -> Any:
+    def of_each_row(self, flat: Any) -> Any:
         """Results that have one entry for each row of a: (..., N) and what an entry is, or a list of (N_i,)."""
         if self.lead == () and not self.padded:
             return flat
         return self._formed(flat, self._counts()[0], (self.shape[0],), lambda rows, _: rows)
 
-    def of_both_rows(self, flat: Array) -> Any:
+    def of_both_rows(self, flat: Any) -> Any:
         """Results that have one entry for each row of a, then of b: (..., N + M), or a list of (N_i + M_i,)."""
         n, m = self._counts()
         return self._formed(flat, n + m, (sum(self.shape),), lambda rows, cols: np.concatenate([rows, cols], axis=1))
 
-    def of_each_pair(self, flat: Array) -> Any:
+    def of_each_pair(self, flat: Any) -> Any:
         """Results that have one entry for each pair of rows: (..., N, M), or a list of (N_i, M_i)."""
         n, m = self._counts()
         result = self._formed(flat, n * m, self.shape, lambda rows, cols: rows[:, :, None] & cols[:, None])
@@ -92,9 +96,7 @@ class RowSets:
     def _counts(self) -> tuple[Array, Array]:
         return self.spans[:, 1] - self.spans[:, 0], self.spans[:, 3] - self.spans[:, 2]
 
-    def _formed(
-        self, flat: Array, sizes: Array, each: tuple[int, ...], inside: Callable[[Array, Array], Array]
-    ) -> Array | list[Array]:
+    def _formed(self, flat: Any, sizes: Array, each: tuple[int, ...], inside: Callable[[Array, Array], Array]) -> Any:
         """Entries one after the other as a list of items of these sizes, or as an array of ``each`` an item."""
         on_device = is_tensor(flat)
         if self.lead is None:
@@ -140,7 +142,7 @@ def pair_up(
     for column, rows, each, name in zip((0, 2), (a, b), lengths, lengths_names, strict=True):
         batch, most = rows.shape[:-2], rows.shape[-2]
         items = np.arange(math.prod(batch)).reshape(batch)
-        sizes = np.int64(most)
+        sizes: Any = np.int64(most)
         if is_tensor(rows):
             there = lengths_on(op, each, rows, batch, most, name)
             on_device.append(None if there is None else there.reshape(batch).expand(lead).reshape(-1))

@@ -351,7 +351,29 @@ OFFICIAL = (
             "rgb",
             "(x - 127.5) / 127.5",
             "the similarity that takes five points to the ArcFace template",
-            4,
+        ),
+    ),
+    Model(
+        id="scrfd-det-10g",
+        role="face detection",
+        tier="official",
+        licence="non-commercial research only (insightface model zoo)",
+        licence_clear=False,
+        source="det_10g.onnx of insightface's buffalo_l",
+        contract=Contract(
+            {"input.1": (1, 3, 640, 640)},
+            {
+                name: (2 * (640 // grid) ** 2, size)
+                for grid, names in (
+                    (8, ("448", "451", "454")),
+                    (16, ("471", "474", "477")),
+                    (32, ("494", "497", "500")),
+                )
+                for name, size in zip(names, (1, 4, 10), strict=True)
+            },
+            "rgb",
+            _CASCADE,
+            "bilinear, in proportion, black at the right and below",
         ),
     ),
     Model(

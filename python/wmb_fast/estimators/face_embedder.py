@@ -69,7 +69,8 @@ class Loose:
             centre, half = (box[:2] + box[2:]) / 2, _LOOSE * (box[2:] - box[:2]).max() / 2
             crops[k] = crop(picture, np.concatenate([centre - half, centre + half]), side)
         places = self._session.run_padded("faces", crops)["map"].astype(np.float64)
-        flat = places.reshape(len(places), -1, places.shape[-1])
+        count, high, wide, depth = places.shape
+        flat = places.reshape(count, high * wide, depth)
         total = np.zeros((len(flat), flat.shape[2]))
         for k in range(flat.shape[1]):  # in this order: a library's mean is a matter of its threads
             total += flat[:, k]

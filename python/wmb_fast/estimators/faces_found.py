@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The faces of frames, as vectors: MTCNN finds and aligns them, one of the embedders turns them into numbers.
+"""The faces of frames, as vectors: a detector finds them and their points, an embedder turns them into numbers.
 
 Whose face is whose is not for an estimator to say: a channel holds every face of every frame that was looked at, and a
-frame without any is one that was looked at. ArcFace networks were trained on faces that MTCNN aligned; insightface's
-own pipeline has another detector (SCRFD) before the same network.
+frame without any is one that was looked at.
 """
 
 from __future__ import annotations
@@ -14,15 +13,21 @@ from typing import Any
 import numpy as np
 
 from .face_embedder import Aligned, ArcFace, Embeddings, Loose
-from .faces import FaceDetector, Faces
+from .faces import FaceDetector as Cascade
+from .faces import Faces
+from .faces_scrfd import NETWORK, Scrfd
 from .home import session_of
 from .registry import Frame, Settings
-from .roles import FaceEmbedder
+from .roles import FaceDetector, FaceEmbedder
 from .session import CPU, Session
 from .workers import InOrder
 
 VERSION = 1
 _STAGES = ("mtcnn-first", "mtcnn-second", "mtcnn-third")
+# How sure they must be of a face. MTCNN surer than the 0.7 of the cascade itself: what is taken for a face in V and is
+# none will be lost at every return. On clips of empty landscapes it finds some with up to 0.96; portraits have 0.999.
+_LIKELIHOOD = {"mtcnn": 0.99, "scrfd": 0.5}
+_SMALLEST = 20  # the least side of a face that MTCNN looks for, in pixels
 _EMBEDDERS: dict[str, Callable[[Session], FaceEmbedder]] = {
     "mobileface": Aligned,
     "faceres": Loose,
@@ -31,18 +36,19 @@ _EMBEDDERS: dict[str, Callable[[Session], FaceEmbedder]] = {
 
 
 def settings(model: str | None) -> Settings:
-    """The least side of a face in pixels, and how sure the detector must be of one; the same for every model.
-
-    Surer than the 0.7 of the cascade itself: what is taken for a face in V and is none will be lost at every return. On
-    clips of empty landscapes the cascade finds some with up to 0.96; portraits have 0.999.
-    """
-    return {"smallest": 20, "likelihood": 0.99}
+    """How sure the detectors must be of a face, and the least side that MTCNN looks for; the same for every model."""
+    return {"likelihood": dict(_LIKELIHOOD), "smallest": _SMALLEST}
 
 
 def start(settings: Settings) -> FacesFound:
     name, provider = settings["embedder"], settings.get("provider", CPU)
-    detector = FaceDetector(*(session_of(stage, provider) for stage in _STAGES), smallest=settings["smallest"])
-    return FacesFound(detector, _EMBEDDERS[name](session_of(name, provider)), settings["likelihood"])
+    likelihood = settings["likelihood"][settings["detector"]]
+    detector: FaceDetector
+    if settings["detector"] == "scrfd":
+        detector = Scrfd(session_of(NETWORK, provider), likelihood=likelihood)
+    else:
+        detector = Cascade(*(session_of(stage, provider) for stage in _STAGES), smallest=settings["smallest"])
+    return FacesFound(detector, _EMBEDDERS[name](session_of(name, provider)), likelihood)
 
 
 class FacesFound:

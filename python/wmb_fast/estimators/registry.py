@@ -183,13 +183,15 @@ ON_REQUEST = {
         Estimator("points", "klt", "builtin", "Apache-2.0", by_frame=False, module="points_klt"),
     )
 }
-_DETECTOR = ("mtcnn-first", "mtcnn-second", "mtcnn-third")
+_DETECTORS = {"mtcnn": ("mtcnn-first", "mtcnn-second", "mtcnn-third"), "scrfd": ("scrfd-det-10g",)}
 
 
-def _faces(embedder: str, tier: str, licence: str) -> Estimator:
-    """People's faces, found by the one detector, as vectors by one of the embedders."""
-    networks, fixed = (*_DETECTOR, embedder), {"embedder": embedder}
-    return Estimator("faces", f"mtcnn+{embedder}", tier, licence, True, "faces_found", networks=networks, fixed=fixed)
+def _faces(embedder: str, tier: str, licence: str, detector: str = "mtcnn") -> Estimator:
+    """People's faces, found by a detector, as vectors by one of the embedders."""
+    networks = (*_DETECTORS[detector], embedder)
+    fixed = {"embedder": embedder, "detector": detector}
+    name = f"{detector}+{embedder}"
+    return Estimator("faces", name, tier, licence, True, "faces_found", networks=networks, fixed=fixed)
 
 
 PACKAGED = {
@@ -231,8 +233,11 @@ OFFICIAL = {
     )
 }
 
-# What no tier takes by itself: packaged ones beside those of their role.
-FURTHER = (_faces("faceres", "packaged", "MIT as the package states; trained for research"),)
+# What no tier takes by itself, beside those of their role.
+FURTHER = (
+    _faces("faceres", "packaged", "MIT as the package states; trained for research"),
+    _faces("arcface-w600k-r50", "official", "non-commercial research only", "scrfd"),
+)
 
 EVERY = (*BUILTIN.values(), *ON_REQUEST.values(), *PACKAGED.values(), *OFFICIAL.values(), *FURTHER)
 

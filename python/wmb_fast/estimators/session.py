@@ -111,9 +111,9 @@ class Session:
             raise FileFormatError(f"{self._name}: the model must {wanted}, got {further[0]} too")
 
     def _fits(self, what: str, shape: tuple[Any, ...], found: tuple[Any, ...]) -> None:
-        """A text or ``None`` in a contract's shape stands for any size."""
+        """A size that the contract or the file leaves open fits any."""
         pairs = zip(shape, found, strict=False)
-        if len(shape) != len(found) or any(isinstance(a, int) and a != b for a, b in pairs):
+        if len(shape) != len(found) or any(a != b for a, b in pairs if isinstance(a, int) and isinstance(b, int)):
             raise FileFormatError(f"{self._name}: {what} of the model must have shape {shape}, got {found}")
 
     def run(self, inputs: Arrays) -> dict[str, npt.NDArray[np.float32]]:

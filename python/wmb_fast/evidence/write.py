@@ -85,7 +85,8 @@ def write(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise bad_value("evidence make", "videos", "have names of their own", f"{twice} twice")
-    store, made = Store(home_folder() if cache is None else cache), []
+    store = Store(home_folder() if cache is None else cache)
+    made: list[Made] = []
     for name, path in zip(names, paths, strict=True):
         try:
             evidence = gather(Rollout(name, path, None, None, None), [_Wants(channels)], store=store, estimators=tools)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +14,7 @@ from .._walls.arrays import Array, ArrayLike, take
 from .._walls.checks import integer, one_of, real, shape_text, trailing
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
-from .._walls.ext import core
+from .._walls.ext import core, kernels
 from .._walls.labels import label_codes, level_codes
 from .._walls.lazy import reference
 from .._walls.records import Record, code, status_of
@@ -61,8 +63,9 @@ def bootstrap_ci(
         level: Between 0 and 1.
         seed: Of the draws, 0 to 2^64 - 1.
         nan_policy: ``omit``: missing values have no part in a mean, a group without a value none in the one above, a
-            resample without a value none in the interval; ``propagate``: an item with one is missing; ``raise``.
-        backend: ``auto``, ``cpu`` or ``reference``.
+            resample without a value none in the interval; ``propagate``: an item with one is missing; ``raise``, which
+            looks at the values before any work and hence is for the host alone.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         ``low``, ``high`` and ``estimate`` (...), in the dtype of ``values`` (int64: float64); ``n_used``, the values
@@ -72,7 +75,8 @@ def bootstrap_ci(
 
     Raises:
         ArgumentError: Labels of another shape, indices beyond their stratum, n below 1, another level or seed, or a
-            missing value under ``raise``.
+            missing value under ``raise``. Indices that a device holds are not looked at: where one is beyond its
+            stratum, all items are missing, and say so.
         ArgumentTypeError: Something that is not an array of those dtypes.
 
     Numerics:
@@ -81,7 +85,7 @@ def bootstrap_ci(
         part in 2^32 / size. Cases are numbered by stratum, group and value, so their order does not matter, and every
         item of a batch has the same draws. Means in float64 in that order, about the first value of a group: equal
         values have exactly that mean. The same bits for any number of threads and any batch. Percentiles by NumPy's
-        linear rule.
+        linear rule. On a device the same resamples, and the same sums in the same order.
 
     Source:
         Efron and Tibshirani (1993), chapter 13; OPIS (arXiv 2609.35052), section 4: 2,000 resamples of cases within
@@ -109,17 +113,23 @@ def bootstrap_ci(
     batch, n_cases = given.shape[:-1], given.shape[-1]
     if n_cases >= MOST_CASES:
         raise bad_value(op, "values", f"have fewer than {MOST_CASES} cases", n_cases)
-    dtype = given.dtype if given.dtype.kind == "f" else np.dtype(np.float64)
-    data = given.reshape(int(np.prod(batch)), n_cases).astype(np.float64) + 0.0  # the sum makes both zeros one
-    if nan_policy == "raise" and np.isnan(data).any():
-        raise bad_value(op, "values", "hold no NaN under nan_policy='raise'", f"{int(np.isnan(data).sum())} of them")
+    chosen = pick(op, backend, call.device)
+    if chosen == "cuda" and nan_policy == "raise":
+        raise bad_value(op, "nan_policy", "be omit or propagate on a device, where no value is looked at", "'raise'")
     n, level, seed = _numbers(op, n, level, seed)
     levels = [np.zeros(n_cases, np.int64)] if hierarchy is None else level_codes(op, "hierarchy", hierarchy, n_cases)
     stratum = np.zeros(n_cases, np.int64) if strata is None else label_codes(op, "strata", strata, n_cases)
     if positions is not None:
-        _check_indices(op, positions, stratum)
+        _check_indices(op, positions, stratum, look=chosen != "cuda")
         n = len(positions)
-    if pick(op, backend, call.device) == "reference":
+    if chosen == "cuda":
+        propagate = nan_policy == "propagate"
+        return Interval(*_on_device(given, levels, stratum, positions, n, level, seed, propagate))
+    dtype = given.dtype if given.dtype.kind == "f" else np.dtype(np.float64)
+    data = given.reshape(math.prod(batch), n_cases).astype(np.float64) + 0.0  # the sum makes both zeros one
+    if nan_policy == "raise" and np.isnan(data).any():
+        raise bad_value(op, "values", "hold no NaN under nan_policy='raise'", f"{int(np.isnan(data).sum())} of them")
+    if chosen == "reference":
         low, high, estimate, codes = _on_reference(data, levels, stratum, positions, n, level, seed)
     else:
         low, high, estimate, codes = _on_core(data, levels, stratum, positions, n, level, seed)
@@ -149,9 +159,11 @@ def _numbers(op: str, n: Any, level: Any, seed: Any) -> tuple[int, float, int]:
     return integer(op, "n", n, at_least=1), share, key
 
 
-def _check_indices(op: str, positions: Array, stratum: Array) -> None:
+def _check_indices(op: str, positions: Array, stratum: Array, *, look: bool) -> None:
     if positions.ndim != 2 or positions.shape[1] != len(stratum) or len(positions) == 0:
         raise bad_value(op, "indices", f"have shape (n, {len(stratum)}) with n at least 1", shape_text(positions))
+    if not look:
+        return
     size = np.bincount(stratum)[stratum] if len(stratum) else stratum
     bad = np.argwhere((positions < 0) | (positions >= size))
     if len(bad):
@@ -175,15 +187,8 @@ def _on_core(
     data: Array, levels: list[Array], stratum: Array, positions: Array | None, n: int, level: float, seed: int
 ) -> tuple[Array, Array, Array, Array]:
     n_items, n_cases = data.shape
-    # Groups in the order of their paths, coarsest label first; the parents of each level in that of the next.
-    paths, group = np.unique(np.stack(levels[::-1], axis=-1), axis=0, return_inverse=True)
-    group = group.reshape(n_cases)
-    group_size = np.bincount(group, minlength=len(paths)).astype(np.int64)
-    level_size, parents = [len(paths)], []
-    for depth in range(paths.shape[1] - 1, 0, -1):
-        paths, parent = np.unique(paths[:, :depth], axis=0, return_inverse=True)
-        parents.append(parent.reshape(-1).astype(np.int64))
-        level_size.append(len(paths))
+    groups = _groups_of(levels, n_cases)
+    group = groups.of_case
     # Cases group after group, in a group stratum after stratum, and there by value, so that their order is nothing.
     if positions is None:
         order = np.lexsort((data, np.broadcast_to(stratum, data.shape), np.broadcast_to(group, data.shape)), axis=-1)
@@ -199,9 +204,9 @@ def _on_core(
         np.ascontiguousarray(values),
         np.bincount(stratum).astype(np.int64) if n_cases else np.empty(0, np.int64),
         member,
-        group_size,
-        np.array(level_size, dtype=np.int64),
-        np.concatenate([*parents, np.empty(0, np.int64)]).astype(np.int64),
+        np.bincount(group, minlength=groups.level_size[0]).astype(np.int64),
+        np.array(groups.level_size, dtype=np.int64),
+        np.concatenate([*groups.parents, np.empty(0, np.int64)]).astype(np.int64),
         given,
         n,
         seed,
@@ -214,6 +219,31 @@ def _on_core(
     return low, high, estimate, codes
 
 
+@dataclass(frozen=True)
+class _Groups:
+    """Groups in the order of their paths, coarsest label first.
+
+    Attributes:
+        of_case: (N,) each case's group of the first level.
+        level_size: Groups of each level.
+        parents: For each level but the last, the group of the next one that each group belongs to, in rising order.
+    """
+
+    of_case: Array
+    level_size: list[int]
+    parents: list[Array]
+
+
+def _groups_of(levels: list[Array], n_cases: int) -> _Groups:
+    paths, group = np.unique(np.stack(levels[::-1], axis=-1), axis=0, return_inverse=True)
+    level_size, parents = [len(paths)], []
+    for depth in range(paths.shape[1] - 1, 0, -1):
+        paths, parent = np.unique(paths[:, :depth], axis=0, return_inverse=True)
+        parents.append(parent.reshape(-1).astype(np.int64))
+        level_size.append(len(paths))
+    return _Groups(group.reshape(n_cases), level_size, parents)
+
+
 def _members(stratum: Array, of_position: Array, *, by_appearance: bool) -> Array:
     """The positions of the cases of each stratum, one stratum after another."""
     if by_appearance:
@@ -221,6 +251,59 @@ def _members(stratum: Array, of_position: Array, *, by_appearance: bool) -> Arra
         position[of_position] = np.arange(len(of_position))
         return position[np.argsort(stratum, kind="stable")].astype(np.int64)
     return np.argsort(stratum[of_position], kind="stable").astype(np.int64)
+
+
+def _on_device(
+    values: Any,
+    levels: list[Array],
+    stratum: Array,
+    positions: Any,
+    n: int,
+    level: float,
+    seed: int,
+    propagate: bool,
+) -> tuple[Any, ...]:
+    """The fields of the interval: as :func:`_on_core`, and what the public function does after it."""
+    torch, stats = sys.modules["torch"], kernels("stats")
+    batch, n_cases = tuple(values.shape[:-1]), len(stratum)
+    groups = _groups_of(levels, n_cases)
+    parts = _plan_of(groups, stratum, by_appearance=positions is not None)
+    joined = torch.from_numpy(np.concatenate(parts).astype(np.int64)).to(values.device, non_blocking=True)
+    *plan, position, rank, appearance = joined.split([len(part) for part in parts])
+    data = values.reshape(math.prod(batch), n_cases).double() + 0.0  # the sum makes both zeros one
+    if positions is None:
+        data, order = data.sort(dim=-1)
+        data = data.gather(-1, rank[order].sort(dim=-1, stable=True).indices)
+    else:
+        data, positions = data[:, position], positions[:, appearance].contiguous()
+    dtype = "float32" if values.dtype == torch.float32 else "float64"
+    cases = stats.Cases(*plan, groups.level_size)
+    found = stats.bootstrap(
+        data.contiguous(), cases, positions, n, seed, level, propagate=propagate, batch=batch, dtype=dtype
+    )
+    return tuple(found)
+
+
+def _plan_of(groups: _Groups, stratum: Array, *, by_appearance: bool) -> list[Array]:
+    """What :class:`Cases` holds; the cases in order of group and stratum, both as one number, and by stratum."""
+    of_position = np.lexsort((stratum, groups.of_case))
+    size = np.bincount(stratum) if len(stratum) else np.empty(0, np.int64)
+    of_draw = np.repeat(np.arange(len(size)), size)
+    children = [groups.of_case, *groups.parents, np.zeros(groups.level_size[-1], np.int64)]
+    return [
+        _members(stratum, of_position, by_appearance=by_appearance),
+        (np.cumsum(size) - size)[of_draw],
+        size[of_draw],
+        np.concatenate([_begins(of, n) for of, n in zip(children, [*groups.level_size, 1], strict=True)]),
+        of_position,
+        groups.of_case * len(size) + stratum,
+        np.argsort(stratum, kind="stable"),
+    ]
+
+
+def _begins(parent: Array, n: int) -> Array:
+    """Where the children of each of n groups begin, and where the last one's end."""
+    return np.concatenate([[0], np.cumsum(np.bincount(parent, minlength=n))])
 
 
 def _on_reference(
@@ -233,4 +316,4 @@ def _on_reference(
     return found.low, found.high, found.estimate, codes
 
 
-declare("bootstrap_ci", "cpu", "reference")
+declare("bootstrap_ci", "cpu", "cuda", "reference")

@@ -60,7 +60,7 @@ def cosine_pairs(
     Numerics:
         Float64 sums over sixteen lanes, added in halves, rounded once: right for rows of any length from 1e-300 to
         1e300 (float32: from its smallest to its largest number). The same bits for any threads, batch split and SIMD
-        level.
+        level, and on a device.
 
     Example:
         >>> import numpy as np, wmb_fast as wmb
@@ -90,7 +90,7 @@ def _each_pair(op: str, a: Any, b: Any, backend: str) -> Any:
     return [_pairs(op, x, y, backend) for x, y in zip(a, b, strict=True)]
 
 
-def _pairs(op: str, a: Array, b: Array, backend: str) -> Array:
+def _pairs(op: str, a: Any, b: Any, backend: str) -> Any:
     if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[-1]:
         size = a.shape[-1] if a.ndim else "D"
         name, wrong = ("a", a) if a.ndim == 0 else ("b", b)
@@ -236,7 +236,8 @@ def cosine_matrix(
     Numerics:
         Rows are brought to length 1 by a factor of float64 and rounded to the dtype of the result. Each score is a
         sum of chains of 128 fused multiply-adds in that dtype, in order, then clipped; for float32 within 1e-6 of the
-        exact value. The same bits for any threads, batch split and SIMD level, also row by row.
+        exact value. The same bits for any threads, batch split and SIMD level, also row by row; and on a device, but
+        for half precision: there the tensor cores multiply the numbers as they are, and sums are in float32.
 
     Example:
         >>> import numpy as np, wmb_fast as wmb

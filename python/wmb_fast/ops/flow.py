@@ -17,7 +17,7 @@ from .._walls.errors import bad_value
 from .._walls.ext import core, kernels
 from .._walls.lazy import reference
 from .._walls.records import Record, code, status_of
-from .._walls.samples import pair_samples
+from .._walls.samples import pair_samples, pair_samples_on_device
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def parallax_split(
         u: (..., N) horizontal flow of sampled points in pixels, float32 or float64; or a list of (N_i,).
         inverse_depth: The same shape: inverse z-depth of the points, in one over any unit.
         lengths: (...) points of each item of a padded array; the rest is not read.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         ``translation``, ``rotation``, ``slope``, ``intercept``, (...) each in the dtype of ``u``, and ``status``:
@@ -148,7 +148,8 @@ def parallax_split(
 
     Numerics:
         Centred sums in float64 over eight fixed lanes, in order; percentiles by NumPy's linear rule. Rounded once, to
-        the dtype of ``u``.
+        the dtype of ``u``. On a device the sums are in another fixed order, the percentiles exact likewise; lengths
+        that it holds are not looked at, but held between 0 and N.
 
     Source:
         WorldMark (arXiv 2604.21686), equation 1.
@@ -164,6 +165,10 @@ def parallax_split(
     op = "parallax_split"
     call, views = take(op, {"u": u, "inverse_depth": inverse_depth})
     chosen = pick(op, backend, call.device)
+    if chosen == "cuda":
+        there = pair_samples_on_device(op, views, "u", "inverse_depth", lengths)
+        out = kernels("flow").parallax_split(there.a, there.b, there.each, there.start, there.count, there.batch)
+        return Parallax(*out)
     samples = pair_samples(op, views, "u", "inverse_depth", lengths)
     batch, start, count = samples.batch, samples.start, samples.count
     codes = np.empty(batch, dtype=np.uint8)
@@ -194,4 +199,4 @@ def _given(call: Call, dtype: np.dtype[Any], *results: Array) -> list[Any]:
 
 
 declare("flow_channels", "cpu", "cuda", "reference")
-declare("parallax_split", "cpu", "reference")
+declare("parallax_split", "cpu", "cuda", "reference")

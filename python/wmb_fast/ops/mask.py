@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from .._walls.arrays import Array, ArrayLike, take
 from .._walls.checks import lengths_of, real, same_shape, shape_text, trailing
+from .._walls.device import lengths_on
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_type, bad_value
-from .._walls.ext import core
+from .._walls.ext import core, kernels
 from .._walls.lazy import reference
 
 DTYPES = ("bool", "uint8", "int64", "float32", "float64")
@@ -105,18 +106,19 @@ def box_medians(
         boxes_a: (..., R, 4): x0, y0, x1, y1 in the first image, edges included; infinite ends are open.
         boxes_b: (..., R, 4): in the second. A box with a NaN holds nothing.
         lengths: (...) integers: only so many points of an item count; by default all.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         ``median`` (..., R) float64: of an even number the mean of the middle two; NaN of none, and infinite where a
         selected value is not finite. ``n`` (..., R) int64: how many points were selected.
 
     Raises:
-        ArgumentError: Shapes that do not go together.
+        ArgumentError: Shapes that do not go together. Lengths that a device holds are taken between 0 and N.
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
-        Values are compared, and two of them averaged in float64: the same bits for any threads and any batch.
+        Values are compared, and two of them averaged in float64: the same bits for any threads and any batch, and on a
+        device.
 
     Source:
         OPIS (arXiv 2609.35052), Eq. 4: the median residual of an instance.
@@ -136,22 +138,26 @@ def box_medians(
     trailing(op, "points_a", a, ("N", 2))
     same_shape(op, "points_b", b, "points_a", a)
     if x.shape != a.shape[:-1]:
-        raise bad_value(op, "values", f"have shape {a.shape[:-1]}", shape_text(x))
-    batch = a.shape[:-2]
+        raise bad_value(op, "values", f"have shape {tuple(a.shape[:-1])}", shape_text(x))
+    batch = tuple(a.shape[:-2])
     trailing(op, "boxes_a", first, ("R", 4))
     same_shape(op, "boxes_b", second, "boxes_a", first)
-    if first.shape[:-2] != batch:
+    if tuple(first.shape[:-2]) != batch:
         raise bad_value(op, "boxes_a", f"have the batch's shape {batch}", shape_text(first))
     n_items, n_boxes = math.prod(batch), first.shape[-2]
+    flat = [array.reshape(n_items, *array.shape[len(batch) :]) for array in (a, b, x, first, second)]
+    chosen = pick(op, backend, call.device)
+    if chosen == "cuda":
+        found = kernels("boxes").box_medians(*flat, lengths_on(op, lengths, a, batch, a.shape[-2]))
+        return BoxMedians(*(each.reshape(*batch, n_boxes) for each in found))
     counts = np.full(n_items, a.shape[-2]) if lengths is None else lengths_of(op, lengths, batch, a.shape[-2])
-    if pick(op, backend, call.device) == "reference":
+    if chosen == "reference":
         median, n = reference.box_medians(a, b, x, first, second, lengths=counts.reshape(batch))
     else:
         median, n = np.empty((n_items, n_boxes)), np.empty((n_items, n_boxes), dtype=np.int64)
-        flat = [array.reshape(n_items, *array.shape[len(batch) :]) for array in (a, b, x, first, second)]
         core.box_medians(*flat, counts.astype(np.int64, copy=False), median, n)  # type: ignore[call-overload]
     return BoxMedians(*(call.give(array.reshape(*batch, n_boxes)) for array in (median, n)))
 
 
 declare("mask_iou", "cpu", "reference")
-declare("box_medians", "cpu", "reference")
+declare("box_medians", "cpu", "cuda", "reference")

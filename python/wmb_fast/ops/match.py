@@ -84,7 +84,8 @@ def nearest(
         Cosines as in :func:`cosine_matrix`. Distances are sums of squared differences, never |a|² + |b|² − 2ab: a row
         is at distance 0 from itself, and a result does not change with the number of rows. What a square of float32
         cannot hold is compared in float64: distances below 2⁻⁵⁰, and items with a number above 2⁵⁰; of float64 (2⁻⁴⁸⁰,
-        2⁴⁸⁰), times a power of two. The same bits for any threads, batch split and SIMD level.
+        2⁴⁸⁰), times a power of two. The same bits for any threads, batch split and SIMD level, and on a device: what
+        its tensor cores find is compared again where it is near the best.
 
     Example:
         >>> import numpy as np, wmb_fast as wmb
@@ -134,7 +135,7 @@ def mutual_matches(
 
     Numerics:
         As in :func:`nearest`. Under ``cosine`` the ratio's two distances are taken in float64 from the rows
-        themselves, not as 2 − 2cos.
+        themselves, not as 2 − 2cos. On a device this op alone waits: it returns as many pairs as there are.
 
     Source:
         Lowe, Distinctive Image Features from Scale-Invariant Keypoints, IJCV 2004, section 7.1 (the ratio test).
@@ -193,7 +194,7 @@ def patch_best_match(
         ArgumentTypeError: Arrays of another dtype, of two kinds, devices or dtypes.
 
     Numerics:
-        Cosines as in :func:`cosine_matrix`, to the bit.
+        Cosines as in :func:`cosine_matrix`, to the bit, those of half precision as on the host.
 
     Source:
         WRBench D2: its local term is the 20th percentile of these over a pair of frames, negative cosines and patches

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from .._walls.arrays import Array, ArrayLike, Call, take
-from .._walls.cameras import batch_of, cameras, flat, image, passage, size, spread, stacked, transforms
+from .._walls.cameras import batch_of, camera_batch, cameras, flat, image, passage, size, spread, stacked, transforms
 from .._walls.checks import trailing
 from .._walls.dispatch import declare, pick
-from .._walls.ext import core
+from .._walls.ext import core, kernels
 from .._walls.lazy import reference
 
-declare("project", "cpu", "reference")
-declare("unproject", "cpu", "reference")
-declare("reproject_depth", "cpu", "reference")
-declare("splat_depth", "cpu", "reference")
+declare("project", "cpu", "cuda", "reference")
+declare("unproject", "cpu", "cuda", "reference")
+declare("reproject_depth", "cpu", "cuda", "reference")
+declare("splat_depth", "cpu", "cuda", "reference")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ def project(points: ArrayLike, intrinsics: ArrayLike, T_cam_world: ArrayLike, *,
         points: (..., N, 3), float32 or float64, world coordinates.
         intrinsics: (..., 3, 3) or (..., 4) = fx, fy, cx, cy in pixels; negative focal lengths mirror.
         T_cam_world: (..., 4, 4), maps world coordinates into the camera's. Batch dimensions broadcast.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         ``pixels`` (..., N, 2) = u, v; ``depth`` (..., N), the z of each point in the camera, negative behind it;
@@ -69,11 +69,13 @@ def project(points: ArrayLike, intrinsics: ArrayLike, T_cam_world: ArrayLike, *,
         valid pixel may lie anywhere.
 
     Raises:
-        ArgumentError: Other shapes, intrinsics with skew, a transform whose last row is not 0, 0, 0, 1.
+        ArgumentError: Other shapes, intrinsics with skew, a transform whose last row is not 0, 0, 0, 1. On a device,
+            whose values are not waited for, such a camera counts as one that is not finite.
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
-        In float64, in the order of the formula, rounded once to the dtype of the points: the same bits for any threads.
+        In float64, in the order of the formula, rounded once to the dtype of the points: the same bits for any threads,
+        and on a device.
 
     Source:
         The pinhole model: Hartley and Zisserman, Multiple View Geometry, equation 6.2.
@@ -91,8 +93,12 @@ def project(points: ArrayLike, intrinsics: ArrayLike, T_cam_world: ArrayLike, *,
     p = views["points"]
     trailing(op, "points", p, ("N", 3))
     camera, to = cameras(op, "intrinsics", views["intrinsics"]), transforms(op, "T_cam_world", views["T_cam_world"])
-    batch = batch_of(op, points=p.shape[:-2], intrinsics=camera.shape[:-1], T_cam_world=to.shape[:-1])
-    if pick(op, backend, call.device) == "reference":
+    camera_shape = camera_batch(op, "intrinsics", views["intrinsics"])
+    batch = batch_of(op, points=p.shape[:-2], intrinsics=camera_shape, T_cam_world=views["T_cam_world"].shape[:-2])
+    chosen = pick(op, backend, call.device)
+    if chosen == "cuda":
+        return Projection(*kernels("reproject").project(p, camera, to, batch))
+    if chosen == "reference":
         return Projection(*_as(call, p.dtype, *reference.project(p, camera, views["T_cam_world"])))
     n = p.shape[-2]
     pixels, depth = np.empty((*batch, n, 2), p.dtype), np.empty((*batch, n), p.dtype)
@@ -110,18 +116,19 @@ def unproject(depth: ArrayLike, intrinsics: ArrayLike, *, backend: str = "auto")
     Args:
         depth: (..., H, W), float32 or float64: z, not ray length.
         intrinsics: (..., 3, 3) or (..., 4) = fx, fy, cx, cy in pixels. Batch dimensions broadcast.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         (..., H, W, 3) in the depth's dtype and unit; NaN where depth is 0, negative, NaN or infinite, and for a camera
         that is not finite or has a zero focal length.
 
     Raises:
-        ArgumentError: Other shapes, maps without pixels, intrinsics with skew.
+        ArgumentError: Other shapes, maps without pixels, intrinsics with skew. On a device, whose values are not waited
+            for, such a camera counts as one that is not finite.
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
-        In float64, in the order of the formula, rounded once: the same bits for any threads.
+        In float64, in the order of the formula, rounded once: the same bits for any threads, and on a device.
 
     Source:
         The pinhole model: Hartley and Zisserman, Multiple View Geometry, section 6.2.2.
@@ -137,8 +144,11 @@ def unproject(depth: ArrayLike, intrinsics: ArrayLike, *, backend: str = "auto")
     z = views["depth"]
     image(op, "depth", z)
     camera = cameras(op, "intrinsics", views["intrinsics"])
-    batch = batch_of(op, depth=z.shape[:-2], intrinsics=camera.shape[:-1])
-    if pick(op, backend, call.device) == "reference":
+    batch = batch_of(op, depth=z.shape[:-2], intrinsics=camera_batch(op, "intrinsics", views["intrinsics"]))
+    chosen = pick(op, backend, call.device)
+    if chosen == "cuda":
+        return kernels("reproject").unproject(z, camera, batch)
+    if chosen == "reference":
         return call.give(reference.unproject(z, camera).astype(z.dtype))
     points = np.empty((*batch, *z.shape[-2:], 3), z.dtype)
     core.unproject(*stacked(z, batch), spread(camera, batch), *flat(points))
@@ -164,7 +174,7 @@ def reproject_depth(
         T_dst_src: (..., 4, 4), maps the source camera's coordinates into the destination's. Batch dimensions broadcast.
         intrinsics_dst: Of the destination; by default those of the source.
         shape: (height, width) of the destination's image; by default the source's.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         ``pixels`` (..., H, W, 2) = u, v in the destination, NaN without depth and behind the camera; ``depth``
@@ -174,12 +184,13 @@ def reproject_depth(
         stand in front (see :func:`splat_depth`, :func:`depth_agreement`).
 
     Raises:
-        ArgumentError: Other shapes, maps without pixels, intrinsics with skew, a last row that is not 0, 0, 0, 1.
+        ArgumentError: Other shapes, maps without pixels, intrinsics with skew, a last row that is not 0, 0, 0, 1. On a
+            device, whose values are not waited for, such a camera or transform counts as one that is not finite.
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
         In float64 as :func:`unproject` and :func:`project`, rounded once: the same bits for any threads, batch split
-        and instruction set.
+        and instruction set, and on a device.
 
     Source:
         The pinhole model: Hartley and Zisserman, Multiple View Geometry, chapter 6.
@@ -197,7 +208,10 @@ def reproject_depth(
     way = passage(op, {"depth": depth}, intrinsics, T_dst_src, intrinsics_dst)
     z = way.maps["depth"]
     height, width = z.shape[-2:] if shape is None else size(op, "shape", shape)
-    if pick(op, backend, way.call.device) == "reference":
+    chosen = pick(op, backend, way.call.device)
+    if chosen == "cuda":
+        return Reprojection(*kernels("reproject").reproject_depth(z, way, height, width))
+    if chosen == "reference":
         found = reference.reproject_depth(
             z, way.source, way.matrices, intrinsics_dst=way.destination, shape=(height, width)
         )
@@ -228,7 +242,7 @@ def splat_depth(
         T_dst_src: (..., 4, 4), maps the source camera's coordinates into the destination's. Batch dimensions broadcast.
         shape: (height, width) of the destination's image.
         intrinsics_dst: Of the destination; by default those of the source.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         ``depth`` (..., height, width), NaN where no point falls; ``source_index`` int64, the flat index row * W +
@@ -236,11 +250,13 @@ def splat_depth(
         whose cameras or transform are not finite, or have a zero focal length.
 
     Raises:
-        ArgumentError: Other shapes, maps without pixels, intrinsics with skew, a last row that is not 0, 0, 0, 1.
+        ArgumentError: Other shapes, maps without pixels, intrinsics with skew, a last row that is not 0, 0, 0, 1. On a
+            device, whose values are not waited for, such a camera or transform counts as one that is not finite.
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
-        As :func:`reproject_depth`. The minimum does not depend on the order of points; nor do the bits on threads.
+        As :func:`reproject_depth`. The minimum does not depend on the order of points, nor the bits on threads or on
+        a device's blocks, which put depth and place into one key and take the least.
 
     Source:
         Catmull, A subdivision algorithm for computer display of curved surfaces, 1974, chapter 4 (the z-buffer).
@@ -258,7 +274,10 @@ def splat_depth(
     way = passage(op, {"depth": depth}, intrinsics, T_dst_src, intrinsics_dst)
     z = way.maps["depth"]
     height, width = size(op, "shape", shape)
-    if pick(op, backend, way.call.device) == "reference":
+    chosen = pick(op, backend, way.call.device)
+    if chosen == "cuda":
+        return Splat(*kernels("reproject").splat_depth(z, way, height, width))
+    if chosen == "reference":
         found = reference.splat_depth(z, way.source, way.matrices, (height, width), intrinsics_dst=way.destination)
         return Splat(*_as(way.call, z.dtype, *found))
     landed = np.empty((*way.batch, height, width), z.dtype)

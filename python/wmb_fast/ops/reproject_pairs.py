@@ -10,16 +10,27 @@ from typing import Any
 import numpy as np
 
 from .._walls.arrays import Array, ArrayLike, Call, take
-from .._walls.cameras import batch_of, cameras, flat, image, occlusion_bounds, passage, spread, stacked, transforms
+from .._walls.cameras import (
+    batch_of,
+    camera_batch,
+    cameras,
+    flat,
+    image,
+    occlusion_bounds,
+    passage,
+    spread,
+    stacked,
+    transforms,
+)
 from .._walls.checks import integer, one_of, real, same_shape, shape_text, trailing
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
-from .._walls.ext import core
+from .._walls.ext import core, kernels
 from .._walls.lazy import reference
 from .._walls.records import Record, code, status_of
 
-declare("depth_agreement", "cpu", "reference")
-declare("reprojection_error", "cpu", "reference")
+declare("depth_agreement", "cpu", "cuda", "reference")
+declare("reprojection_error", "cpu", "cuda", "reference")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +81,7 @@ def depth_agreement(
         sampling: ``nearest``: the pixel whose centre is nearest, half upwards, inside ``-0.5 <= u < W' - 0.5``.
             ``bilinear``: between four centres, all of which that have weight must have depth, inside ``0 <= u <= W' -
             1``; it invents depth across an edge. Coordinates within 1e-6 of a centre are that centre.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         ``median_relative_error`` and ``covisible_fraction`` (...) in the depths' dtype and ``n`` (...) int64, the
@@ -81,12 +92,15 @@ def depth_agreement(
 
     Raises:
         ArgumentError: Other shapes, maps without pixels, intrinsics with skew, a last row that is not 0, 0, 0, 1,
-            bounds that do not ascend, another sampling.
+            bounds that do not ascend, another sampling. On a device, whose values are not waited for, matrices that
+            would be refused make their item missing, as those that are not finite do.
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
         In float64, in the order of the formulas; the ratio is rounded to the depths' dtype before it is compared, the
-        errors before their exact median is taken. The same bits for any threads, batch split and instruction set.
+        errors before their exact median is taken. The same bits for any threads, batch split and instruction set. On a
+        device the same pixels are co-visible, and float64 has the same bits; of float32 maps the errors of ``nearest``
+        are divided in float32, which may change their last bit.
 
     Source:
         The gate of WorldMark's Global memory (arXiv 2604.21686, section 3.5), on every pixel.
@@ -104,7 +118,11 @@ def depth_agreement(
     low, high = occlusion_bounds(op, occlusion)
     one_of(op, "sampling", sampling, ("nearest", "bilinear"))
     z, seen = way.maps["depth_src"], way.maps["depth_dst"]
-    if pick(op, backend, way.call.device) == "reference":
+    chosen = pick(op, backend, way.call.device)
+    if chosen == "cuda":
+        found = kernels("reproject_pairs").depth_agreement(z, seen, way, (low, high), sampling == "bilinear")
+        return DepthAgreement(*found)
+    if chosen == "reference":
         found = reference.depth_agreement(
             z, seen, way.source, way.matrices, intrinsics_dst=way.destination, occlusion=(low, high), sampling=sampling
         )
@@ -157,7 +175,7 @@ def reprojection_error(
             the scene's. ``pixels``: d at (u, v) is taken back to frame i, and the distance to the pixel it came from is
             the error; it depends on the image's size, and not on where in a pixel a point falls.
         min_points: A pair counts with at least so many points inside, and so many co-visible.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         ``median`` and ``mean`` (...) of the errors of all pairs that count, pooled; ``per_pair`` (..., K, K), the
@@ -168,13 +186,15 @@ def reprojection_error(
 
     Raises:
         ArgumentError: Other shapes, maps without pixels, intrinsics with skew, poses whose last row is not 0, 0, 0, 1,
-            a grid below 1, bounds that do not ascend, a quantile outside [0, 1], another unit.
+            a grid below 1, bounds that do not ascend, a quantile outside [0, 1], another unit. On a device, whose
+            values are not waited for, a matrix that would be refused makes its clip missing (``camera_not_usable``).
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
         In float64, in the order of the formulas; the ratio is rounded to the depth's dtype before it is compared,
         errors before their exact medians are taken. Means are summed pair by pair in four lanes. The same bits for any
-        threads, batch split and instruction set. One number of the depth's dtype is kept for each co-visible point.
+        threads, batch split and instruction set. One number of the depth's dtype is kept for each co-visible point; on
+        a device for each point of every pair. There only the means differ, by the order of their sum, which is fixed.
 
     Source:
         WorldMark (arXiv 2604.21686), Global memory; ``unit="depth"`` with the other defaults is its evaluator's.
@@ -197,11 +217,11 @@ def reprojection_error(
     image(op, "depth", maps)
     if trust is not None:
         same_shape(op, "confidence", trust, "depth", maps)
-    frames = maps.shape[:-2]
+    frames = tuple(maps.shape[:-2])
     to_world, camera = transforms(op, "poses", views["poses"]), cameras(op, "intrinsics", views["intrinsics"])
-    if to_world.shape[:-1] != frames:
+    if tuple(views["poses"].shape[:-2]) != frames:
         raise bad_value(op, "poses", f"have shape {(*frames, 4, 4)}, one a frame", shape_text(views["poses"]))
-    if batch_of(op, depth=frames, intrinsics=camera.shape[:-1]) != frames:
+    if batch_of(op, depth=frames, intrinsics=camera_batch(op, "intrinsics", views["intrinsics"])) != frames:
         raise bad_value(op, "intrinsics", f"broadcast to the frames {frames}", shape_text(views["intrinsics"]))
     low, high = occlusion_bounds(op, occlusion)
     grid, min_points = integer(op, "grid", grid, at_least=1), integer(op, "min_points", min_points, at_least=1)
@@ -209,7 +229,14 @@ def reprojection_error(
     if quantile > 1:
         raise bad_value(op, "confidence_quantile", "be at most 1", repr(confidence_quantile))
     one_of(op, "unit", unit, ("depth", "pixels"))
-    if pick(op, backend, call.device) == "reference":
+    chosen = pick(op, backend, call.device)
+    if chosen == "cuda":
+        found = kernels("reproject_pairs").reprojection_error(
+            maps, to_world, camera, trust, grid=grid, min_points=min_points, bounds=(low, high), quantile=quantile,
+            pixels=unit == "pixels",
+        )  # fmt: skip
+        return ReprojectionError(*found)
+    if chosen == "reference":
         found = reference.reprojection_error(
             maps, views["poses"], camera, confidence=trust, grid=grid, occlusion=(low, high),
             confidence_quantile=quantile, unit=unit, min_points=min_points,

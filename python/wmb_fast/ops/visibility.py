@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import enum
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +13,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._walls.arrays import Array, ArrayLike, take
-from .._walls.cameras import batch_of, cameras, image, spread, stacked, transforms
+from .._walls.arrays import Array, ArrayLike, is_tensor, take
+from .._walls.cameras import batch_of, camera_batch, cameras, image, spread, stacked, transforms
 from .._walls.checks import flag, lengths_of, real, same_shape, shape_text, trailing
+from .._walls.device import lengths_on
 from .._walls.dispatch import declare, pick
 from .._walls.errors import bad_value
-from .._walls.ext import core
+from .._walls.ext import core, kernels
 from .._walls.lazy import reference
 
-declare("visibility", "cpu", "reference")
-declare("sampled_visibility", "cpu", "reference")
+declare("visibility", "cpu", "cuda", "reference")
+declare("sampled_visibility", "cpu", "cuda", "reference")
 
 
 class Visibility(enum.IntEnum):
@@ -76,17 +78,18 @@ def visibility(
         min_coverage: Fraction in [0, 1].
         confidence: The shape of depth: what is below ``min_confidence``, or NaN, is not known.
         min_confidence: In the unit of ``confidence``.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         (..., I) uint8: a :class:`Visibility`: 0 visible, 1 occluded, 2 outside, 3 too small, 4 unknown.
 
     Raises:
-        ArgumentError: Other shapes, maps without pixels, intrinsics with skew, a last row that is not 0, 0, 0, 1.
+        ArgumentError: Other shapes, maps without pixels, intrinsics with skew, a last row that is not 0, 0, 0, 1. On a
+            device, whose values are not waited for, a view with such a matrix knows nothing (4).
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
-        In float64, in the order of the formulas: the same bits for any threads.
+        In float64, in the order of the formulas: the same bits for any threads, and on a device.
 
     Source:
         OPIS (arXiv 2609.35052), observability; thresholds of its public evaluator.
@@ -115,9 +118,13 @@ def visibility(
         min_occluded=min_occluded, min_coverage=min_coverage, min_confidence=min_confidence,
     )  # fmt: skip
     batch = batch_of(
-        op, points=p.shape[:-3], depth=maps.shape[:-2], intrinsics=camera.shape[:-1], T_cam_world=to.shape[:-1]
-    )
-    if pick(op, backend, call.device) == "reference":
+        op, points=p.shape[:-3], depth=maps.shape[:-2], intrinsics=camera_batch(op, "intrinsics", views["intrinsics"]),
+        T_cam_world=views["T_cam_world"].shape[:-2],
+    )  # fmt: skip
+    chosen = pick(op, backend, call.device)
+    if chosen == "cuda":
+        return kernels("visibility").visibility(p, maps, trust, camera, to, batch, list(limits.values()))
+    if chosen == "reference":
         return call.give(reference.visibility(p, maps, camera, views["T_cam_world"], confidence=trust, **limits))
     state = np.empty((*batch, p.shape[-3]), np.uint8)
     each = np.ascontiguousarray(np.broadcast_to(p, (*batch, *p.shape[-3:])))
@@ -190,17 +197,17 @@ def sampled_visibility(
         min_coverage: Fraction in [0, 1].
         min_confidence: In the unit of ``confidence``.
         with_area: Also answer with the hull's area, which the state seldom needs, and which takes most of the time.
-        backend: ``auto``, ``cpu`` or ``reference``.
+        backend: ``auto``, ``cpu``, ``cuda`` or ``reference``.
 
     Returns:
         A :class:`SampledVisibility`.
 
     Raises:
-        ArgumentError: Shapes that do not go together.
+        ArgumentError: Shapes that do not go together. Lengths that a device holds are taken between 0 and Q.
         ArgumentTypeError: Something that is not a float array, or arrays of two kinds or dtypes.
 
     Numerics:
-        In float64, in the order of the formulas: the same bits for any threads.
+        In float64, in the order of the formulas: the same bits for any threads, and on a device.
 
     Source:
         OPIS (arXiv 2609.35052), observability; thresholds of its public evaluator.
@@ -218,7 +225,7 @@ def sampled_visibility(
     given = {"pixels": pixels, "depth": depth, "seen_depth": seen_depth, "confidence": confidence}
     call, views = take(op, given, optional=("confidence",), lists=False)
     trailing(op, "pixels", views["pixels"], ("Q", 2))
-    batch, n_points = views["pixels"].shape[:-2], views["pixels"].shape[-2]
+    batch, n_points = tuple(views["pixels"].shape[:-2]), views["pixels"].shape[-2]
     for name in ("depth", "seen_depth", *(() if confidence is None else ("confidence",))):
         if views[name].shape != (*batch, n_points):
             raise bad_value(op, name, f"have shape {(*batch, n_points)}", shape_text(views[name]))
@@ -227,15 +234,23 @@ def sampled_visibility(
         min_occluded=min_occluded, min_coverage=min_coverage, min_confidence=min_confidence,
     )  # fmt: skip
     n_items = math.prod(batch)
+    with_area, chosen = flag(op, "with_area", with_area), pick(op, backend, call.device)
+    flat = {k: None if v is None else v.reshape(n_items, *v.shape[len(batch) :]) for k, v in views.items()}
+    if chosen == "cuda":
+        like = views["pixels"]
+        state, *parts = kernels("visibility").sampled_visibility(
+            *flat.values(), lengths_on(op, lengths, like, batch, n_points), _sizes_on(op, size, like, batch),
+            list(limits.values()), with_area,
+        )  # fmt: skip
+        return SampledVisibility(*(x.reshape(batch) for x in (state, *parts)))
     counts = np.full(n_items, n_points) if lengths is None else lengths_of(op, lengths, batch, n_points)
-    with_area, sizes = flag(op, "with_area", with_area), _sizes(op, size, batch)
-    if pick(op, backend, call.device) == "reference":
+    sizes = _sizes(op, size, batch)
+    if chosen == "reference":
         found = reference.sampled_visibility(
             views["pixels"], views["depth"], views["seen_depth"], sizes.reshape(*batch, 2),
             confidence=views["confidence"], lengths=counts.reshape(batch), with_area=with_area, **limits,
         )._asdict()  # fmt: skip
     else:
-        flat = {k: None if v is None else v.reshape(n_items, *v.shape[len(batch) :]) for k, v in views.items()}
         found = _sampled_on_core(flat, sizes, counts, limits, with_area)
     return SampledVisibility(**{name: call.give(value.reshape(batch)) for name, value in found.items()})
 
@@ -245,6 +260,16 @@ def _sizes(op: str, size: Any, batch: tuple[int, ...]) -> Array:
     if sizes.ndim == 0 or sizes.shape[-1] != 2 or sizes.shape[:-1] not in ((), batch):
         raise bad_value(op, "size", f"be width and height, or have shape {(*batch, 2)}", shape_text(sizes))
     return np.ascontiguousarray(np.broadcast_to(sizes, (*batch, 2))).reshape(math.prod(batch), 2)
+
+
+def _sizes_on(op: str, size: Any, like: Any, batch: tuple[int, ...]) -> Any:
+    """The sizes on the device of ``like``: what is there already is only looked at in its shape."""
+    torch = sys.modules["torch"]
+    if is_tensor(size) and size.device == like.device:
+        if size.ndim == 0 or size.shape[-1] != 2 or tuple(size.shape[:-1]) not in ((), batch):
+            raise bad_value(op, "size", f"be width and height, or have shape {(*batch, 2)}", shape_text(size))
+        return size.double().expand(*batch, 2).reshape(-1, 2).contiguous()
+    return torch.from_numpy(_sizes(op, size, batch).copy()).to(like.device, non_blocking=True)
 
 
 def _sampled_on_core(

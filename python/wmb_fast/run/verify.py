@@ -100,7 +100,9 @@ def verify(
 
 def _remembered(said: Mapping[str, Any] | None) -> Judge | None:
     """The judge of the run, whose transcripts are replayed; nobody is asked."""
-    return said and Judge(None, said["model"], seed=said["seed"], most_tokens=said["max_tokens"])
+    if said is None:
+        return None
+    return Judge(None, said["model"], seed=said["seed"], most_tokens=said["max_tokens"])
 
 
 def _document(out: Path) -> dict[str, Any]:

@@ -70,9 +70,9 @@ def exact_case(world: World, frames: Iterable[int]) -> dict[str, Record]:
         >>> from wmb_fast.world import render_world
         >>> case = exact_case(render_world(named_plan("AD"), seconds_per_step=1, fps=8, size=(96, 64)), [8, 16])
         >>> [one["category"] for one in case["reference"]["objects"]]
-        ['stack', 'parcel', 'cabinet', 'table']
+        ['cabinet', 'table']
         >>> [len(window["objects"]) for window in case["observation"]["windows"]]
-        [4, 4]
+        [2, 2]
     """
     first, scene = world.view(0), world.scene(0)
     shown = [_target(world, first, box) for box in targets(world, first, LEAST_SHARE)]
@@ -160,7 +160,8 @@ def _carried(points: Floats, before: Box, after: Box) -> Floats:
         return points
     stretch = np.array(after.size) / np.array(before.size)
     own = (points - before.center) @ _axes(before)
-    return (own * stretch) @ _axes(after).T + np.array(after.center)
+    there: Floats = (own * stretch) @ _axes(after).T + np.array(after.center)
+    return there
 
 
 def _axes(box: Box) -> Floats:
@@ -212,7 +213,8 @@ def _embedding(box: Box, names: Sequence[str]) -> list[float]:
     kind = np.zeros(len(names))
     kind[names.index(box.name)] = 1.0
     surface = _surface(box.material)
-    return np.concatenate([math.sqrt(KIND_SHARE) * kind, math.sqrt(1 - KIND_SHARE) * surface]).round(DIGITS).tolist()
+    whole = np.concatenate([math.sqrt(KIND_SHARE) * kind, math.sqrt(1 - KIND_SHARE) * surface])
+    return [float(x) for x in whole.round(DIGITS)]
 
 
 def _surface(material: Material) -> Floats:

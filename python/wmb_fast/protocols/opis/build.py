@@ -95,7 +95,7 @@ def reference_bank(
 def _masks(masks: Any, ids: Sequence[str], embeddings: Array, categories: Sequence[str | None]) -> Flags:
     """The masks (N, H, W), one an id, none of them empty."""
     try:
-        inside = np.asarray(masks) != 0
+        inside: Flags = np.asarray(masks) != 0
     except ValueError:
         raise bad_value(WHO, "masks", "be of one size", "others") from None
     n = len(ids)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ..._walls.checks import real
 from ..._walls.errors import bad_value
 from .constants import FAMILIES, MIN_CLAIM_CONFIDENCE, MOST_CLAIMS
 
@@ -84,7 +85,7 @@ def claim_structure(
 
     Raises:
         ArgumentError: More than 12 claims, a family that is none, a fact claimed or judged twice, a judgement of a fact
-            that nobody claimed, a confidence outside 0 to 1.
+            that nobody claimed, a verdict that is none, a confidence outside 0 to 1.
 
     Source:
         OPIS (arXiv 2609.35052), sections 4.3 and 5.1.
@@ -97,6 +98,7 @@ def claim_structure(
         (0.5, 0.666667, {'connectivity': 1.0, 'parts': 0.0})
     """
     _check(claims, judgements)
+    real("claim_structure", "min_confidence", min_confidence)
     said = {judgement.fact: judgement for judgement in judgements}
     counting = [claim for claim in claims if claim.confidence >= min_confidence]
     by_family: dict[str, list[float]] = {}
@@ -104,8 +106,8 @@ def claim_structure(
         judgement = said.get(claim.fact)
         if judgement is None or not judgement.visible or judgement.confidence < min_confidence:
             continue
-        if judgement.verdict is not Verdict.UNKNOWN:
-            by_family.setdefault(claim.family, []).append(float(judgement.verdict is Verdict.SUPPORTED))
+        if judgement.verdict != Verdict.UNKNOWN:
+            by_family.setdefault(claim.family, []).append(float(judgement.verdict == Verdict.SUPPORTED))
     families = {name: sum(values) / len(values) for name, values in sorted(by_family.items())}
     judged = sum(map(len, by_family.values()))
     score = sum(families.values()) / len(families) if families else None
@@ -126,6 +128,10 @@ def _check(claims: Sequence[Claim], judgements: Sequence[Judgement]) -> None:
             seen.add(item.fact)
             if not 0 <= item.confidence <= 1:
                 raise bad_value(op, f"confidence of {item.fact}", "lie between 0 and 1", item.confidence)
+    for judgement in judgements:
+        if judgement.verdict not in set(Verdict):
+            wanted = "be one of " + ", ".join(Verdict)
+            raise bad_value(op, f"verdict on {judgement.fact}", wanted, repr(judgement.verdict))
     for claim in claims:
         if claim.family not in FAMILIES:
             raise bad_value(op, f"family of {claim.fact}", "be one of " + ", ".join(FAMILIES), repr(claim.family))

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..._walls.checks import one_of
+from ..._walls.checks import one_of, real, shape_text
 from ..._walls.errors import bad_value
 from .constants import (
     FEWEST_SEGMENTS,
@@ -21,6 +21,7 @@ from .constants import (
     SHORTEST_SEGMENT,
 )
 from .described import Floats
+from .records import check_body
 
 Form = Literal["log", "ratio"]
 
@@ -111,8 +112,13 @@ def proportion_scores(ratios: npt.ArrayLike, *, tolerance: float = POSE_TOLERANC
         >>> proportion_scores([[2.0, 2.0, 2.0], [1.0, 1.0, 3.0]]).round(6)
         array([1.      , 0.668038])
     """
-    one_of("proportion_scores", "form", form, ("log", "ratio"))
+    op = "proportion_scores"
+    one_of(op, "form", form, ("log", "ratio"))
+    real(op, "tolerance", tolerance, above=0)
     values = np.asarray(ratios, dtype=np.float64)
+    if not values.ndim or (values < 0).any():
+        got = shape_text(values) if not values.ndim else float(values.min())
+        raise bad_value(op, "ratios", "be of shape (..., E), and no number below 0", got)
     with np.errstate(divide="ignore", invalid="ignore"):
         r = np.log(values) if form == "log" else values
     r = np.where(np.isfinite(r), r, np.nan)
@@ -153,6 +159,7 @@ def pose_structure(reference: Landmarks, current: Landmarks, *, tolerance: float
         >>> pose_structure(body, larger).score
         1.0
     """
+    real("pose_structure", "tolerance", tolerance, above=0)
     if reference.profile != current.profile:
         raise bad_value("pose_structure", "current", f"have the profile {reference.profile!r}", repr(current.profile))
     if len(current.names) and len(reference.names) and list(reference.edges) != list(current.edges):
@@ -190,8 +197,10 @@ def landmarks(
     """Landmarks of the form ``{name, xyz or null, confidence}``.
 
     Raises:
-        ArgumentError: A coordinate that is not finite, with the landmark's name.
+        ArgumentError: A coordinate that is not finite, with the landmark's name; a landmark without a name or
+            confidence, or twice; an edge that is no pair.
     """
+    check_body("landmarks", {"profile": profile, "points": points, "edges": edges})
     names = [str(point["name"]) for point in points]
     xyz = np.full((len(points), 3), np.nan)
     for i, point in enumerate(points):

@@ -51,8 +51,10 @@ def case_of(
     Raises:
         ArgumentError: Ids that stand twice, records that do not go together, numbers that are none.
     """
-    bank = Bank.of_records(mapping("reference", reference).get("objects"))
-    seen = Observations.of_records(mapping("observation", observation).get("windows"), bank.vocabulary)
+    objects: Any = mapping("reference", reference).get("objects")
+    windows: Any = mapping("observation", observation).get("windows")
+    bank = Bank.of_records(objects)
+    seen = Observations.of_records(windows, bank.vocabulary)
     dynamic = None if structure is None else dynamic_structure(structure, bank, seen)
     if geometry is None:
         return Case.without_geometry(bank, seen, dynamic)

@@ -82,10 +82,10 @@ def check_structure(structure: Any) -> None:
     if "min_confidence" in (told := mapping("structure_config", config)):
         _given("structure_config", told, "min_confidence")
     for name, body in mapping("structure.pose_references", made.get("pose_references")).items():
-        _check_body(f"pose_references.{name}", body)
+        check_body(f"pose_references.{name}", body)
     for at, item in _items("structure.pose_measurements", made.get("pose_measurements") or []):
         _check_texts(at, item, "window_id", "reference_id", "observed_id")
-        _check_body(f"{at}.record", item.get("record"))
+        check_body(f"{at}.record", item.get("record"))
     for at, item in _items("structure.claims", made.get("claims") or []):
         _check_texts(at, item, "reference_id", "fact_id", "family")
         _given(at, item, "confidence")
@@ -112,11 +112,13 @@ def _check_frame(at: str, frame: Record) -> None:
     mapping(f"{at}.instance_visibility", frame.get("instance_visibility"))
 
 
-def _check_body(at: str, body: Any) -> None:
+def check_body(at: str, body: Any) -> None:
+    """One body's landmarks and segments."""
     record = mapping(at, body)
     _text(f"{at}.profile", record.get("profile"))
-    for place, point in _items(f"{at}.points", record.get("points")):
-        _text(f"{place}.name", point.get("name"))
+    points = _items(f"{at}.points", record.get("points"))
+    _ids(points, "name")
+    for place, point in points:
         _numbers(f"{place}.xyz", point.get("xyz"), 3)
         _given(place, point, "confidence")
     edges = record.get("edges")

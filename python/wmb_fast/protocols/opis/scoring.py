@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ def score(evidence: Evidence | Sequence[Evidence], *, compat: bool = False, cont
 
 @dataclass(frozen=True)
 class _Found:
-    """A value from 0 to 100, or why there is none."""
+    """A value from 0 to 100, or why there is none; a note on a value that there is."""
 
     value: float | None
     reason: str = ""
@@ -96,6 +97,7 @@ class _Found:
     n_total: int = 0
     detail: Mapping[str, Any] | None = None
     status: Status = Status.NOT_EVALUABLE
+    note: str = ""
 
 
 class _Maker:
@@ -129,7 +131,7 @@ class _Maker:
     def _paper(self, case: Case, rows: Rows) -> list[Score]:
         whole = of_rows(rows)
         load = {"load": load_of(len(case.bank)), "n_objects": len(case.bank)}
-        records = self._components({}, whole, load)
+        records = self._components({}, whole, load, self._notes(case, whole))
         for name, part in time_intervals(rows, self._times(case)).items():
             records += self._components({"interval_s": name}, part, {})
         for name, variant in ablations(rows).items():
@@ -146,10 +148,31 @@ class _Maker:
         lacking = _Found(0.0 if has_structure else 100.0, n_used=1, n_total=1)
         return [*records, self._one("no_structure", {}, lacking)]
 
-    def _components(self, part: Mapping[str, Any], found: Components, detail: Mapping[str, Any]) -> list[Score]:
+    def _notes(self, case: Case, whole: Components) -> dict[str, str]:
+        """What a reader of a low value should know, by component."""
+        notes = {}
+        embeddings = case.observations.described.embeddings
+        broken = int((~np.isfinite(embeddings)).any(axis=1).sum())
+        if broken:
+            text = f"not_finite: {broken} of {len(embeddings)} observations have such an embedding, and match nothing"
+            notes["presence"] = notes["identity"] = text
+        if whole.n_frames and not whole.n_structure:
+            lacking = [name for name in ("geometry", "structure") if self._values.get(name) is None]
+            told = f" (not handed in: {', '.join(lacking)})" if lacking else ""
+            notes["structure"] = f"no_structure: no frame has a measurement, which counts 0{told}"
+        return notes
+
+    def _components(
+        self,
+        part: Mapping[str, Any],
+        found: Components,
+        detail: Mapping[str, Any],
+        notes: Mapping[str, str] = MappingProxyType({}),
+    ) -> list[Score]:
         """Of the whole, or of an interval of time."""
         when = f", {part['interval_s']} s after the input" if "interval_s" in part else ""
-        return [self._one(name, part, _scored(found, name, detail, when)) for name in COMPONENTS]
+        made = {name: _scored(found, name, detail, when) for name in COMPONENTS}
+        return [self._one(name, part, replace(one, note=notes.get(name, ""))) for name, one in made.items()]
 
     def _times(self, case: Case) -> np.ndarray[Any, Any]:
         """Seconds after the input: as told, else by the rollout's rate."""
@@ -193,7 +216,7 @@ class _Maker:
             part={**part, **{name: value for name, value in where.items() if value}},
             value=found.value if there else None,
             status=Status.OK if there else found.status,
-            reason="" if there else found.reason,
+            reason=found.note if there else found.reason,
             n_used=found.n_used,
             n_total=found.n_total,
             definition=f"{NAME}.{metric}/1 {version}",

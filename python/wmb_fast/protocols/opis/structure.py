@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..._walls.checks import real
 from ..._walls.errors import bad_value
 from ...ops.mask import box_medians
 from .association import Flags, Indices
@@ -32,12 +33,21 @@ class Correspondences:
     residual: Floats
     in_pixels: bool = True
 
+    def __post_init__(self) -> None:
+        n = len(self.residual)
+        if self.reference.shape != (n, 2) or self.current.shape != (n, 2) or self.residual.ndim != 1:
+            got = f"shapes {self.reference.shape}, {self.current.shape} and {self.residual.shape}"
+            wanted = "have shapes (N, 2), (N, 2) and (N,)"
+            raise bad_value("Correspondences", "reference, current and residual", wanted, got)
+
     @classmethod
     def by_homography(
         cls, reference: npt.ArrayLike, current: npt.ArrayLike, homography: npt.ArrayLike
     ) -> Correspondences:
         """Residuals against a homography (3, 3) that maps the input's pixels into the frame."""
         a, b = (np.asarray(x, dtype=np.float64).reshape(-1, 2) for x in (reference, current))
+        if len(a) != len(b):
+            raise bad_value("by_homography", "current", f"be as many as reference ({len(a)})", len(b))
         moved = np.concatenate([a, np.ones((len(a), 1))], axis=1) @ np.asarray(homography, dtype=np.float64).T
         with np.errstate(divide="ignore", invalid="ignore"):
             return cls(a, b, np.linalg.norm(moved[:, :2] / moved[:, 2:] - b, axis=1))
@@ -97,6 +107,7 @@ def static_structure(
         >>> round(static_structure(moved, (20, 20, 80, 80), (20, 20, 80, 80)).score, 6)
         0.493069
     """
+    real("static_structure", "tolerance", tolerance, above=0)
     selected = _inside(matches.reference, reference_box) & _inside(matches.current, observed_box)
     coverage = _coverage(matches.reference[selected], reference_box)
     n = int(selected.sum())
@@ -155,6 +166,7 @@ def static_scores(
         np.asarray(observed_boxes, np.float64),
         np.asarray(wanted, bool),
     )
+    real("static_scores", "tolerance", tolerance, above=0)
     shape = (len(matches), len(fixed))
     if seen.shape != (*shape, 4) or asked.shape != shape:
         got = f"shapes {seen.shape} and {asked.shape}"
@@ -176,10 +188,6 @@ def static_scores(
 def _padded(matches: Sequence[Correspondences | None]) -> tuple[Floats, Floats, Floats, Indices]:
     """Pixels (T, N, 2) twice, residuals (T, N) and how many count (T,); residuals of no unit are infinite."""
     there = [found for found in matches if found is not None]
-    for found in there:
-        if not len(found.reference) == len(found.current) == len(found.residual):
-            got = f"{len(found.reference)}, {len(found.current)} and {len(found.residual)}"
-            raise bad_value("static_scores", "matches", "have as many reference and current pixels as residuals", got)
     lengths = np.array([0 if found is None else len(found.residual) for found in matches], dtype=np.int64)
     counted = np.arange(lengths.max(initial=0)) < lengths[:, None]
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._walls.checks import trailing
 from ..._walls.errors import bad_value
 from ...ops.reproject import project as project_points
 from ...ops.visibility import Visibility, sampled_visibility, visibility
@@ -231,7 +232,7 @@ def project(projections: Projections, n_frames: int, n_references: int, frame_si
         trust = np.clip(np.where(np.isfinite(projections.camera_confidence), projections.camera_confidence, 0.0), 0, 1)
         bounded = np.asarray((sizes > 0).all(axis=1))[projections.frame]
     found = sampled_visibility(
-        projections.pixels, projections.depth, projections.seen_depth, sizes[projections.frame],
+        projections.pixels, projections.depth, projections.seen_depth, sizes.take(projections.frame, axis=0),
         confidence=projections.confidence, lengths=projections.lengths, **_LIMITS,
     )  # fmt: skip
     unknown = found.state == Visibility.UNKNOWN
@@ -284,7 +285,10 @@ def look(
             some = np.flatnonzero(counts == count)
             stack = np.stack([np.asarray(points[i], dtype=depth.dtype) for i in some.tolist()])
             states[:, some] = visibility(stack, depth, intrinsics, T_cam_reference, confidence=confidence, **_LIMITS)
-    trust = np.broadcast_to(np.asarray(camera_confidence, dtype=np.float64), len(depth))
+    given = np.asarray(camera_confidence, dtype=np.float64)
+    if given.shape not in ((), (len(depth),)):
+        raise bad_value("look", "camera_confidence", f"be one number, or have shape ({len(depth)},)", given.shape)
+    trust = np.broadcast_to(given, len(depth))
     trust = np.clip(np.where(np.isfinite(trust), trust, 0.0), 0, 1)[:, None] * np.ones(len(points))
     told = _of_states(states) | {
         Why.UNDECIDED: (State.EVALUATOR_FAILURE, states == Visibility.UNKNOWN),
@@ -331,6 +335,8 @@ def direct_areas(boxes: npt.ArrayLike, frame_sizes: npt.ArrayLike) -> Floats:
         (15.0, 2915.0)
     """
     box, size = np.asarray(boxes, dtype=np.float64), np.asarray(frame_sizes, dtype=np.float64)
+    trailing("direct_areas", "boxes", box, (4,))
+    trailing("direct_areas", "frame_sizes", size, (2,))
     x0, y0, x1, y1 = np.ascontiguousarray(np.moveaxis(box, -1, 0))  # NumPy is slow along an axis of four
     with np.errstate(invalid="ignore"):
         known = (size[..., 0] > 0) & (size[..., 1] > 0)

@@ -39,7 +39,7 @@ def video_quality(ratings: npt.ArrayLike, best: float) -> Measure:
         best: What is divided by: 100 for MUSIQ-SPAQ, 10 for the LAION predictor.
 
     Returns:
-        The measure. Ratings beyond ``0`` and ``best`` are clipped, and ``detail`` says how many there were.
+        The measure. Ratings beyond ``0`` and ``best`` are clipped, and ``reason`` says how many there were.
 
     Source:
         WorldMemBench, section 4.2 (EXACT); normalisation RECONSTRUCTED.
@@ -57,4 +57,5 @@ def video_quality(ratings: npt.ArrayLike, best: float) -> Measure:
         return missing("not_rated: no sampled frame has a rating", len(rows))
     clipped = int(((usable < 0) | (usable > top)).sum())
     value = math.fsum(np.clip(usable, 0.0, top).tolist()) / len(usable) / top
-    return Measure(value, "", len(usable), len(rows), {"clipped": clipped, "divided_by": top})
+    reason = f"clipped: {clipped} of {len(usable)} ratings lay outside 0 to {top:g}" if clipped else ""
+    return Measure(value, reason, len(usable), len(rows), {"clipped": clipped, "divided_by": top})

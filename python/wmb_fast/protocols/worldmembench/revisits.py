@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -60,11 +60,13 @@ class Revisits:
         return kind(self.reason, self.n_total, detail)
 
     def video(self) -> Measure:
-        """Of the whole video, by :func:`video_score`."""
+        """Of the whole video, by :func:`video_score`; what the protocol's rule made 0 stands beside the value."""
         whole = video_score(self.values)
         if whole.value is None and self.reason.startswith(NO_REFERENCE):
             return without(self.reason, whole.n_total)
-        return whole if whole.value is not None else missing(self.reason or whole.reason, whole.n_total)
+        if whole.value is None:
+            return missing(self.reason or whole.reason, whole.n_total)
+        return replace(whole, reason="; ".join(dict.fromkeys(filter(None, self.zeroed))))
 
 
 def video_score(revisits: npt.ArrayLike) -> Measure:

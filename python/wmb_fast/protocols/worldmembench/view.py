@@ -19,6 +19,7 @@ from ..measure import Measure, NotThereError, missing, without
 from ..record import Status
 from .arrays import Flags, Values
 from .camera import CameraFollowing, camera_following, target_poses
+from .channels import fitting, numbers_of
 from .checklist import checklist_of, judged_frames, phase_ranges
 from .constants import AESTHETIC_RANGE, CATEGORIES, DYNAMIC, IMAGING_RANGE, STATIC
 from .course import Course, Revisit, course_of
@@ -105,10 +106,7 @@ class Rollout:
             why = self.evidence.missing.get(name, "not in the evidence")
             raise NotThereError(missing(f"{name}: {why}"))
         values = self.evidence.channels[name].values
-        for key in needed:
-            if key not in values:
-                got = ", ".join(values) or "nothing"
-                raise NotThereError(missing(f"{name}: the channel must hold {key}, got {got}"))
+        fitting(name, values, needed)
         return values
 
     def wanted_frames(self) -> tuple[int, ...]:
@@ -125,8 +123,10 @@ class Rollout:
 
     def entity(self, metric: str) -> Revisits:
         """One of the four metrics of targets."""
-        if metric == "human_identity" and self.finds_faces:
-            return self._identity_of_found()
+        if metric == "human_identity":
+            self.channel("faces")  # without faces no tracker helps
+            if self.finds_faces:
+                return self._identity_of_found()
         kind = HUMAN_KIND if metric.startswith("human") else OBJECT_KIND
         tracks = self.channel("tracks", "frames", "kinds", "found")
         chosen = np.flatnonzero(np.asarray(tracks["kinds"]) == kind)
@@ -134,7 +134,7 @@ class Rollout:
             what = "person" if kind == HUMAN_KIND else "object"
             raise NotThereError(without(f"no_target: the evidence tracks no {what}"))
         if metric == "object_geometry":
-            values = self.channel("tracks", "masks")
+            values = self.channel("tracks", "frames", "kinds", "found", "masks")
             rows, valid = np.asarray(values["masks"])[chosen], np.asarray(values["found"], dtype=bool)[chosen]
             found = self._scored(object_geometry, "tracks", values["frames"], rows, valid)
         else:
@@ -205,6 +205,7 @@ class Rollout:
         which = next((name for name in ("cls", "mean") if name in values), None)
         if which is None:
             raise NotThereError(missing("features: the channel must hold cls or mean"))
+        fitting("features", values, ("frames", which))
         reference, observed, valid = self._returns("features", values["frames"], np.asarray(values[which]))
         found = environment_visible(reference, observed, valid)
         return not_shown(replace(found, detail={"feature": which}), "features", valid)
@@ -220,6 +221,8 @@ class Rollout:
         poses = cam_to_world(np.asarray(values["cam_from_world"], dtype=np.float64))
         reference, observed, seen = self._returns("geometry", values["frames"], np.asarray(values["depth"]))
         start, later, _ = self._returns("geometry", values["frames"], poses)
+        if not np.isfinite(start).all():  # then nothing says whether the camera came back
+            raise NotThereError(missing("geometry: the reference has no pose"))
         later = np.where(seen[..., None, None], later, np.nan)
         camera = np.asarray(values["intrinsics"])[0]
         angles, source = self.angles
@@ -270,7 +273,7 @@ class Rollout:
         at, n = np.asarray(values["frames"]), self.facts.n_frames
         made = {}
         for name in (name for name in values if name != "frames"):
-            poses = np.asarray(values[name], dtype=np.float64)
+            poses = numbers_of("poses", name, values[name]).astype(np.float64)
             if poses.shape != (len(at), 4, 4) or (at.size and not 0 <= at.min() <= at.max() < n):
                 wanted = f"{name} must hold poses (K, 4, 4) of frames within the video's {n}"
                 raise NotThereError(missing(f"poses: {wanted}, got shape {poses.shape}"))
