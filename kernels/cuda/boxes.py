@@ -10,7 +10,7 @@ def box_medians(
     points_a: Tensor, points_b: Tensor, values: Tensor, boxes_a: Tensor, boxes_b: Tensor, lengths: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """Median and number of the values in each pair of boxes, (n, R) each, of (n, N, ...) points and (n, R, 4) boxes."""
-    n, n_points, n_boxes = *values.shape, boxes_a.shape[1]
+    (n, n_points), n_boxes = values.shape, boxes_a.shape[1]
     median, count = empty(values, n, n_boxes, dtype="float64"), empty(values, n, n_boxes, dtype="int64")
     launch(
         compiled().box_medians, values, type_of(values), n, n_points, n_boxes, points_a, points_b, values, boxes_a,

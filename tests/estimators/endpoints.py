@@ -15,6 +15,7 @@ class Endpoint:
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.told: dict[str, str] = {}  # headers of every answer
         self.answers: list[tuple[int, Any]] = [(200, completion('{"score": 4}'))]
         outer = self
 
@@ -26,6 +27,8 @@ class Endpoint:
                 outer.headers.append(dict(self.headers))
                 status, answer = outer.answers.pop(0) if len(outer.answers) > 1 else outer.answers[0]
                 self.send_response(status)
+                for name, value in outer.told.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(answer if isinstance(answer, bytes) else json.dumps(answer).encode())
 

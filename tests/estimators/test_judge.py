@@ -103,6 +103,41 @@ def test_a_busy_judge_is_asked_again(endpoint: Endpoint, tmp_path: Path, monkeyp
     assert len(endpoint.asked) == 3
 
 
+def test_the_pause_that_a_judge_asks_for_is_kept(
+    endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    endpoint.told, endpoint.answers = {"Retry-After": "7"}, [(429, {}), (200, completion("yes"))]
+    assert judge(endpoint.url, tmp_path, pause=2.0).ask("a") == "yes"
+    assert pauses == [7.0]
+    endpoint.told, endpoint.answers = {"Retry-After": "3600"}, [(503, {}), (200, completion("yes"))]
+    assert judge(endpoint.url, tmp_path, pause=2.0).ask("b") == "yes"
+    assert pauses[1:] == [60.0]  # no longer than that
+
+
+def test_a_dead_judge_is_tried_once_a_question_until_it_answers(endpoint: Endpoint, tmp_path: Path) -> None:
+    endpoint.answers = [(500, {})]
+    asks = judge(endpoint.url, tmp_path, tries=3)
+    for prompt, times in (("a", 3), ("b", 4), ("c", 5)):
+        with pytest.raises(JudgeUnreachableError):
+            asks.ask(prompt)
+        assert len(endpoint.asked) == times
+    endpoint.answers = [(200, completion("yes")), (500, {})]
+    assert asks.ask("a") == "yes"
+    with pytest.raises(JudgeUnreachableError, match=", 3 times"):
+        asks.ask("b")
+
+
+def test_without_an_endpoint_transcripts_are_replayed(endpoint: Endpoint, tmp_path: Path) -> None:
+    assert judge(endpoint.url, tmp_path, seed=2).ask("a") == '{"score": 4}'
+    replays = Judge(None, "judge-7b", folder=tmp_path, seed=2)
+    assert replays.settings == judge(endpoint.url, tmp_path, seed=2).settings
+    assert replays.ask("a") == '{"score": 4}'
+    with pytest.raises(JudgeUnreachableError, match="nobody is to be asked, and it was never asked this"):
+        replays.ask("b")
+
+
 def test_a_run_that_stopped_at_a_dead_judge_goes_on(endpoint: Endpoint, tmp_path: Path) -> None:
     endpoint.answers = [(200, completion("yes")), (500, {}), (500, {}), (200, completion("no"))]
     asks = judge(endpoint.url, tmp_path, tries=2)

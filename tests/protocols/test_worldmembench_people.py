@@ -133,3 +133,14 @@ def test_faces_by_target_want_the_tracker_whose_targets_they_are() -> None:
     values = {"frames": frames, "embedding": np.tile(ANNA, (1, 3, 1)), "valid": np.ones((1, 3), bool)}
     evidence = replace(exact("lrlr", case=CASE), channels={"faces": channel("faces", values)})
     assert one(evidence, "human_identity").reason.startswith("tracks: not in the evidence")
+
+
+def test_arrays_that_do_not_go_together_cost_their_own_metric() -> None:
+    evidence = seen({0: [(ANNA, 30.0)], 72: [(ANNA, 30.0)], 120: []})
+    short = having(evidence, "faces", boxes=np.zeros((1, 4)))
+    assert one(short, "human_identity").reason == "faces: boxes must have shape (F=2, 4), got shape (1, 4)"
+    both = [(ANNA, 30.0), (BERT, 120.0)]
+    thin = tracked({0: both, 72: both, 120: both}, masks=np.zeros((2, 3, 48), bool))
+    assert one(thin, "human_identity").reason.startswith("tracks: masks must have shape (T=2, K=3, H, W), got")
+    nameless = tracked({0: both, 72: both, 120: both}, kinds=np.array(["a", "b"]))
+    assert one(nameless, "human_identity").value == 1  # follows nobody that it would call a person

@@ -28,6 +28,8 @@ SHAPES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "frame_quality": {"frames": ("K",), "imaging": ("K",), "aesthetic": ("K",)},
     "poses": {"frames": ("K",)},
 }
+# Faces by no target, as a detector finds them: F in all frames together.
+FOUND_FACES = {"frames": ("K",), "face_frames": ("F",), "boxes": ("F", "4"), "embedding": ("F", "D")}
 _FLAGS = ("found", "valid")
 
 
@@ -37,12 +39,13 @@ def fitting(name: str, values: Mapping[str, Any], keys: Sequence[str]) -> None:
     Raises:
         NotThereError: One that is not.
     """
+    shapes = FOUND_FACES if name == "faces" and "boxes" in values else SHAPES.get(name, {})
     sizes: dict[str, int] = {}
     for key in keys:
         if key not in values:
             got = ", ".join(values) or "nothing"
             raise NotThereError(missing(f"{name}: the channel must hold {key}, got {got}"))
-        axes = SHAPES.get(name, {}).get(key)
+        axes = shapes.get(key)
         if axes is None:
             continue
         array, known = numbers_of(name, key, values[key]), dict(sizes)

@@ -157,7 +157,8 @@ class Rollout:
     def followed_people(self) -> npt.NDArray[np.int64]:
         """Which targets of the tracker are people; none where there is no tracker, or one without masks."""
         tracks = self.evidence.channels["tracks"].values if "tracks" in self.evidence.channels else {}
-        return np.flatnonzero(np.asarray(tracks["kinds"]) == HUMAN_KIND if "masks" in tracks else ())
+        kinds = tracks["kinds"] if {"kinds", "masks"} <= tracks.keys() else ()
+        return np.flatnonzero(np.asarray(kinds) == HUMAN_KIND)
 
     def _identity_of_found(self) -> Revisits:
         """Human Identity of the faces that were found in each frame."""
