@@ -28,7 +28,7 @@ def on(capability: int, *, brief: bool) -> None:
     match.match(a, b, UNEVEN, False, False, 0.0, index, score)
     match.match(a, b, WHOLE, True, True, 0.9, index, score)
     patch.patch_best_match(a, b, WHOLE, score)
-    topk.topk(a, b, WHOLE, 5, index, score)
+    topk.topk(a, b, WHOLE, 1, index, score)
     topk.topk(a, b, WHOLE, topk.MOST_IN_REGISTERS, index, score)
     bits = torch.zeros((M, 32), dtype=torch.uint8)
     match.match_binary(bits[:N], bits, WHOLE, True, 0.8, index, score)
