@@ -161,6 +161,15 @@ def test_views_broadcast_without_a_copy() -> None:
     assert_same(*both("project", rng.standard_normal((2, 1, 7, 3)), np.ones(4), way(rng, 3)))
 
 
+def test_many_axes_are_few_where_they_go_together() -> None:
+    depth = maps(np.random.default_rng(6), *(2,) * 10, 2, 3)
+    assert_same(*both("unproject", depth, np.ones(4)))
+    by_turns = maps(np.random.default_rng(6), *(2, 1) * 4, 2, 3), np.random.default_rng(7).random((*(1, 2) * 4, 4)) + 1
+    assert_same(*both("unproject", *by_turns))
+    with pytest.raises(ValueError, match="along at most 8 axes, got 9"):
+        wmb.unproject(*tensors(by_turns[0][None], np.stack([by_turns[1]] * 2)))
+
+
 @pytest.mark.parametrize("op", ["reproject_depth", "splat_depth", "depth_agreement", "unproject", "project"])
 def test_an_empty_batch_has_empty_results(op: str) -> None:
     depth, to = np.ones((0, 4, 5)), np.eye(4)
