@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "core/percentile.h"
-#include "cuda/items.h"
 #include "cuda/launch.h"
 
 namespace wmb::cuda {
@@ -169,29 +168,6 @@ __device__ double block_percentile(ValueAt value_at, std::size_t n, const Extent
   const unsigned rank = static_cast<unsigned>(place.below);
   const Neighbours at = block_neighbours<Threads>(value_at, n, extent, rank, shared);
   return percentile_between(at.low, at.high, place.fraction);
-}
-
-constexpr int kSelectThreads = 256;
-
-template <typename T>
-__global__ void __launch_bounds__(kSelectThreads)
-    percentiles_of_items(const T* values, Items items, double percent, double* out) {
-  __shared__ SelectShared shared;
-  const std::size_t item = blockIdx.x, n = items.size(item);
-  const T* here = values + items.begin(item);
-  auto value_at = [&](std::size_t k) { return static_cast<double>(here[k]); };
-  const Extent extent = block_extent<kSelectThreads>(value_at, n, shared);
-  double result = std::nan("");
-  if (extent.count > 0) result = block_percentile<kSelectThreads>(value_at, n, extent, percent, shared);
-  if (threadIdx.x == 0) out[item] = result;
-}
-
-// A percentile of each item, of its numbers that are not NaN; NaN where it has none.
-template <typename T>
-int percentiles(const T* values, const Items& items, double percent, double* out, cudaStream_t stream) {
-  if (items.n == 0) return 0;
-  return launch(percentiles_of_items<T>, dim3(static_cast<unsigned>(items.n)), dim3(kSelectThreads), stream,
-                values, items, percent, out);
 }
 
 }  // namespace wmb::cuda

@@ -22,7 +22,7 @@ class Tracks(NamedTuple):
 
 
 class Fits(NamedTuple):
-    """9 n numbers of rotations, 3 n of translations, n scales, n rmse; ranks; code, status, that of an alignment."""
+    """(14 n,) rotations, translations, scales, rmse, one after the other; rank; code, status, that of an alignment."""
 
     numbers: Tensor
     rank: Tensor

@@ -13,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .items import HOST, Items, Spans, capability, on_its_device, span_of
+from .items import COUNTS, HOST, Items, Spans, capability, on_its_device, span_of
 from .rows import COSINE, directions_of, halved, prepare, scaled
 from .tiles import chained, config_of, multiplied, products_of, tile_of
 
@@ -50,7 +50,7 @@ def _sums(
     return halved(xy, _LANES), halved(xx, _LANES), halved(yy, _LANES)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=COUNTS)
 def pairs_kernel(x_ptr, y_ptr, x_stride, y_stride, n, dim, scores, R: tl.constexpr):
     """scores[i] = x_i · y_i / (|x_i| |y_i|), NaN where a row has no direction."""
     out = scores.dtype.element_ty
@@ -72,7 +72,7 @@ def pairs_kernel(x_ptr, y_ptr, x_stride, y_stride, n, dim, scores, R: tl.constex
     tl.store(scores + i, tl.where(there, cosine, float("nan")).to(out), mask=here)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=COUNTS)
 def matrix_kernel(
     a_columns, b_columns, a_high, a_low, b_high, b_low, a_usable, b_usable, a_weight, b_weight, a_rows, b_rows,
     table, step_a, step_b, most_n, most_m, depth, padded, scores,

@@ -14,6 +14,11 @@ import triton
 import triton.language as tl
 
 _COLUMNS = tl.constexpr(9)
+# Sizes of which kernels are not compiled anew: by default Triton does so for a 1 and for multiples of 16.
+COUNTS = (
+    *("n", "dim", "k", "step_a", "step_b", "most_n", "most_m", "x_stride", "y_stride"),
+    *("first_item", "first_row", "height", "total"),
+)
 HOST = (0, 0)  # what stands for the interpreter among compute capabilities
 
 

@@ -11,7 +11,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .items import Items, Spans, on_its_device, span_of
+from .items import COUNTS, Items, Spans, on_its_device, span_of
 from .near import flags_of, range_of, settle_near
 from .rows import BITS, COSINE, L2, halved, prepare
 from .sweep import Best, Search, best_both, best_rows
@@ -46,7 +46,7 @@ def distance_of(value, near, wide, kind: tl.constexpr):
     return tl.where(near == near, near, distance)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=COUNTS)
 def decide_kernel(
     value, index, back_index, a_ptr, b_ptr, a_direction, b_direction, dim, total,
     table, step_a, step_b, most_n, most_m, ratio: tl.float64, slack: tl.float64, near, flags,

@@ -14,7 +14,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .items import Items, span_of
+from .items import COUNTS, Items, span_of
 from .rows import Rows, halved
 from .sweep import Best, Search
 
@@ -40,7 +40,7 @@ SINGLE = Range(2.0**-39, 2.0**50, 2.0**-100, 1.0, 1.0)
 DOUBLE = Range(2.0**-420, 2.0**480, 2.0**-960, 2.0**500, 2.0**-600)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=COUNTS)
 def flags_kernel(
     a_extent, b_extent, table, step_a, step_b, most_n, most_m, least: tl.float64, most: tl.float64, flags,
     TABLE: tl.constexpr, SWAPPED: tl.constexpr, R: tl.constexpr,
@@ -76,7 +76,7 @@ def near_distance(a_ptr, b_ptr, row, cols, inside, dim, scale, unit, J: tl.const
     return tl.sqrt(halved(lanes, _LANES)) / unit
 
 
-@triton.jit
+@triton.jit(do_not_specialize=COUNTS)
 def near_kernel(
     value, index, near, total, a_ptr, b_ptr, b_usable, dim, flags, table, step_a, step_b, most_n, most_m,
     square: tl.float64, unit: tl.float64, scale: tl.float64, wide_square: tl.float64, wide_unit: tl.float64,

@@ -10,14 +10,14 @@ import torch
 import triton
 import triton.language as tl
 
-from .items import Items, Spans, on_its_device, span_of
+from .items import COUNTS, Items, Spans, on_its_device, span_of
 from .rows import COSINE, prepare
 from .sweep import Best, Search, best_both
 
 _ROWS = 256
 
 
-@triton.jit
+@triton.jit(do_not_specialize=COUNTS)
 def scores_kernel(
     value, index, table, step_a, step_b, most_n, most_m, scores,
     TABLE: tl.constexpr, SWAPPED: tl.constexpr, OF_B: tl.constexpr, R: tl.constexpr,

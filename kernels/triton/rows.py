@@ -14,7 +14,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .items import HOST, capability
+from .items import COUNTS, HOST, capability
 
 COSINE, L2, BITS = 0, 1, 2
 _COSINE, _L2 = tl.constexpr(COSINE), tl.constexpr(L2)
@@ -116,7 +116,7 @@ def tf32_of(x):
     return ((bits + 0x1000) & -8192).to(tl.float32, bitcast=True)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=COUNTS)
 def prepare_kernel(
     x_ptr,
     n,
@@ -170,7 +170,7 @@ def prepare_kernel(
             tl.store(high_ptr + to, half, mask=here[:, None])
 
 
-@triton.jit
+@triton.jit(do_not_specialize=COUNTS)
 def bits_kernel(x_ptr, n, dim, usable_ptr, weight_ptr, columns_ptr, high_ptr, padded, R: tl.constexpr, K: tl.constexpr):
     """Bytes as numbers 0 and 1, eight a byte; weight[i] = how many are 1."""
     row = tl.program_id(0).to(tl.int64) * R + tl.arange(0, R)

@@ -18,7 +18,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .items import HOST, Items, capability, span_of
+from .items import COUNTS, HOST, Items, capability, span_of
 from .rows import BITS, COSINE, L2, Rows
 from .tiles import chained, config_of, multiplied, products_of, tile_error, tile_of
 
@@ -40,7 +40,7 @@ def skips(flags, item, FLAGGED: tl.constexpr, WIDE: tl.constexpr):
     return skip
 
 
-@triton.jit
+@triton.jit(do_not_specialize=COUNTS)
 def sweep_kernel(
     a_columns, b_columns, a_high, a_low, b_high, b_low, a_usable, b_usable, a_weight, b_weight, a_rows, b_rows,
     table, step_a, step_b, most_n, most_m, depth, padded, scale: tl.float64, flags, first_item, first_row, height,
@@ -116,7 +116,7 @@ def best_of(score, j):
     return value, index, tl.where(j == index[:, None], _NONE, score)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=COUNTS)
 def settle_kernel(
     a_columns, b_columns, a_usable, b_usable, a_rows, b_rows,
     table, step_a, step_b, most_n, most_m, depth, scale: tl.float64, margin: tl.float64, flags, first_item, first_row,

@@ -16,7 +16,7 @@ import triton
 import triton.language as tl
 
 from .cosine import cosine_matrix
-from .items import HOST, Items, Spans, capability, on_its_device, span_of
+from .items import COUNTS, HOST, Items, Spans, capability, on_its_device, span_of
 from .rows import COSINE, prepare
 from .sweep import GROUP, Search, Slab, group_scores, slabs
 
@@ -60,7 +60,7 @@ def last_of(value, k, K: tl.constexpr):
     return tl.max(tl.where((tl.arange(0, K) == k - 1)[None, :], value, _NONE), axis=1)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=COUNTS)
 def topk_kernel(
     a_columns, b_columns, a_usable, b_usable, a_rows, b_rows,
     table, step_a, step_b, most_n, most_m, depth, scale: tl.float64, margin: tl.float64, flags, first_item, first_row,
@@ -149,7 +149,7 @@ def topk(
 
 def _choose(search: Search, groups: torch.Tensor, slab: Slab, k: int, index: torch.Tensor, score: torch.Tensor) -> None:
     places = max(triton.next_power_of_2(k), 2)
-    at_once = 32 if capability(groups.device) == HOST else max(4 * 16 // places, 1)
+    at_once = 32 if capability(groups.device) == HOST else min(max(64 // places, 1), 4)
     topk_kernel[(slab.items * triton.cdiv(slab.height, at_once),)](
         **search.common(False), groups=groups, margin=search.margin(), k=k, index_out=index, score_out=score,
         first_item=slab.first_item, first_row=slab.first_row, height=slab.height, K=places, R=at_once, C=32,

@@ -21,7 +21,7 @@ AWAY = POSES.copy()
 AWAY[:, 0, 3] = 2
 TRACKS = {"frames": FRAMES, "kinds": [0, 1], "found": np.ones((2, 3)), "masks": np.ones((2, 3, 4, 6), np.uint8)}
 FACES = {"frames": FRAMES, "embedding": np.ones((2, 3, 5)), "valid": np.ones((2, 3), bool)}
-BOXES = {"frames": FRAMES, "face_frames": [0, 0, 9], "boxes": np.ones((3, 4)), "embedding": np.ones((3, 5))}
+BOXES = {"frames": FRAMES, "face_frames": [0, 0, 9], "boxes": [[1, 2, 5, 8]] * 3, "embedding": np.ones((3, 5))}
 RATINGS = {"frames": FRAMES, "imaging": np.full(3, 70.0), "aesthetic": np.full(3, 5.0)}
 
 
@@ -72,8 +72,8 @@ def test_nobody_made_them(tmp_path: Path) -> None:
         ("faces", FACES | {"embedding": np.ones((2, 4, 5))}, "hold embedding of shape (T, 3, D), got shape (2, 4, 5)"),
         ("faces", {"frames": FRAMES, "embedding": np.ones((2, 3, 5))}, "hold the array valid, or boxes, got embedding"),
         ("faces", BOXES | {"face_frames": [0, 1, 9]}, "hold face_frames that are integers among its frames"),
-        ("faces", BOXES | {"boxes": np.ones((3, 5))}, "hold boxes of shape (3, 4) and embedding of shape (3, D), got"),
-        ("faces", BOXES | {"embedding": np.ones((2, 5))}, "embedding of shape (3, D), got shapes (3, 4) and (2, 5)"),
+        ("faces", BOXES | {"boxes": np.ones((3, 5))}, "hold boxes of shape (3, 4), got shape (3, 5)"),
+        ("faces", BOXES | {"embedding": np.ones((2, 5))}, "hold embedding of shape (3, D), got shape (2, 5)"),
         ("appearance", FACES | {"valid": np.ones((2, 2), bool)}, "hold valid of shape (2, 3), 0 or 1"),
         ("frame_quality", RATINGS | {"imaging": np.ones(2)}, "hold imaging of shape (3,), got shape (2,)"),
         ("frame_quality", RATINGS | {"frames": [0, 4, N]}, f"hold frames within the video's {N}"),

@@ -25,6 +25,7 @@ from triton.runtime.jit import JITFunction
 COUNTED = {
     "tensor_cores": r"\b(?:mma\.sync|wgmma\.mma_async|tcgen05\.mma)\b",
     "fma": r"\bfma\.rn\.f(?:32|64)\b",
+    "approximate": r"\.approx|\.ftz|div\.full",
     "atomics": r"\b(?:atom|red)\.(?!async)",
 }
 

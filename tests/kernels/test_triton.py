@@ -66,6 +66,7 @@ def test_compiled() -> None:
             assert kernel["STACK"] <= MOST_STACK, kernel
             assert kernel["shared"] <= most_shared, kernel
             assert kernel["fusion"] is False, kernel
+            assert kernel["approximate"] == 0, kernel
             assert kernel["atomics"] == 0, kernel
 
 

@@ -73,7 +73,8 @@ class _Selection:
     def pairs_of(self, sizes: Array) -> Array:
         """How many pairs trajectories of so many poses have, in frames."""
         delta = int(self.delta)
-        return np.maximum(sizes - delta, 0) if self.all_pairs else np.maximum(sizes - 1, 0) // delta
+        counts: Array = np.maximum(sizes - delta, 0) if self.all_pairs else np.maximum(sizes - 1, 0) // delta
+        return counts
 
     def readable(self) -> dict[str, Any]:
         return {
