@@ -221,8 +221,8 @@ __global__ void __launch_bounds__(kThreads)
                        samples.seen + first,
                        samples.confidence ? samples.confidence + first : nullptr,
                        n,
-                       samples.sizes[2 * number + 1],
-                       samples.sizes[2 * number]};
+                       samples.sizes ? samples.sizes[2 * number + 1] : samples.height,
+                       samples.sizes ? samples.sizes[2 * number] : samples.width};
     }
     __syncthreads();
     const Encounter met = meet(room, rule);

@@ -29,7 +29,8 @@ struct Samples {
   std::int64_t n_points;
   const T *pixels, *depth, *seen, *confidence;  // confidence may be null
   const std::int64_t* lengths;                  // null: all points count
-  const double* sizes;                          // width, height
+  double width, height;
+  const double* sizes;  // width and height of each; null: all have those above
 };
 
 struct SampledOut {

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX - License - Identifier : Apache - 2.0
 """Whether views show instances."""
 
 from __future__ import annotations
@@ -37,17 +37,21 @@ def sampled_visibility(
     seen: Tensor,
     confidence: Tensor | None,
     lengths: Tensor | None,
-    sizes: Tensor,
+    size: tuple[float, float],
+    sizes: Tensor | None,
     limits: Sequence[float],
     with_area: bool,
 ) -> tuple[Tensor, ...]:
-    """State, inside, known, occluded, visible and area, (n,) each, of pixels (n, Q, 2)."""
+    """State, inside, known, occluded, visible and area, (n,) each, of pixels (n, Q, 2).
+
+    ``size`` is width and height of all views, unless ``sizes`` (n, 2) has those of each.
+    """
     n, n_points = depth.shape
     state = empty(depth, n, dtype="uint8")
     found = [empty(depth, n, dtype="float64") for _ in range(5)]
     launch(
         compiled().sampled_visibility, depth, type_of(depth), n, n_points, pixels, depth, seen, confidence, lengths,
-        sizes, list(limits), with_area, state, *found, _workspace(depth, n, n_points),
+        *size, sizes, list(limits), with_area, state, *found, _workspace(depth, n, n_points),
     )  # fmt: skip
     return state, *found
 

@@ -155,7 +155,8 @@ bool judges(std::int64_t instances, std::int64_t points, double least_area) {
                                             {scene.to.data(), kShared}};
     CHECK(wmb::cuda::visibility<T>(views, rule, state.data(), workspace.data(), nullptr) == 0);
     CHECK(wmb::cuda::sampled_visibility<T>(
-              {n, points, pixels.data(), seen.data(), seen.data(), nullptr, lengths.data(), sizes.data()},
+              {n, points, pixels.data(), seen.data(), seen.data(), nullptr, lengths.data(), 10.0, 10.0,
+               least_area > 1 ? sizes.data() : nullptr},
               rule, least_area > 1,
               {sampled.data(), inside.data(), known.data(), occluded.data(), visible.data(), area.data()},
               workspace.data(), nullptr) == 0);

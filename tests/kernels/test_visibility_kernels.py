@@ -65,6 +65,9 @@ def test_sampled_points_are_judged_as_on_the_host(points: int, dtype: str) -> No
     given = {"with_area": True, "size": (80, 64)}
     assert_same(*both("sampled_visibility", pixels, depth, seen, **given))
     assert_same(*both("sampled_visibility", pixels, depth, seen, confidence=trust, **given))
+    assert_same(*both("sampled_visibility", pixels, depth, seen, size=sizes.tolist()))
+    with pytest.raises(wmb.ArgumentError, match="size must be width and height"):
+        wmb.sampled_visibility(*tensors(pixels, depth, seen), torch.ones(3))
     for area in (True, False):
         options = {"size": sizes, "lengths": lengths, "with_area": area}
         assert_same(*both("sampled_visibility", pixels, depth, seen, **options))

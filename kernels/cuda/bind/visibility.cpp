@@ -48,9 +48,9 @@ void bind_visibility(nb::module_& m) {
   m.def(
       "sampled_visibility",
       [](int type, std::size_t n, std::int64_t n_points, Address pixels, Address depth, Address seen,
-         Address confidence, Address lengths, Address sizes, const std::vector<double>& limits,
-         bool with_area, Address state, Address inside, Address known, Address occluded, Address visible,
-         Address area, Address workspace, int device, Address stream) {
+         Address confidence, Address lengths, double width, double height, Address sizes,
+         const std::vector<double>& limits, bool with_area, Address state, Address inside, Address known,
+         Address occluded, Address visible, Address area, Address workspace, int device, Address stream) {
         queue(device, stream, [&](cudaStream_t on) {
           return with_float(type, [&](auto zero) {
             using T = decltype(zero);
@@ -61,6 +61,8 @@ void bind_visibility(nb::module_& m) {
                                      at<const T>(seen),
                                      at<const T>(confidence),
                                      at<const std::int64_t>(lengths),
+                                     width,
+                                     height,
                                      at<const double>(sizes)};
             const SampledOut out{at<std::uint8_t>(state), at<double>(inside),  at<double>(known),
                                  at<double>(occluded),    at<double>(visible), at<double>(area)};
@@ -69,9 +71,10 @@ void bind_visibility(nb::module_& m) {
         });
       },
       nb::arg("type"), nb::arg("n"), nb::arg("n_points"), nb::arg("pixels"), nb::arg("depth"),
-      nb::arg("seen"), nb::arg("confidence"), nb::arg("lengths"), nb::arg("sizes"), nb::arg("limits"),
-      nb::arg("with_area"), nb::arg("state"), nb::arg("inside"), nb::arg("known"), nb::arg("occluded"),
-      nb::arg("visible"), nb::arg("area"), nb::arg("workspace"), nb::arg("device"), nb::arg("stream"));
+      nb::arg("seen"), nb::arg("confidence"), nb::arg("lengths"), nb::arg("width"), nb::arg("height"),
+      nb::arg("sizes"), nb::arg("limits"), nb::arg("with_area"), nb::arg("state"), nb::arg("inside"),
+      nb::arg("known"), nb::arg("occluded"), nb::arg("visible"), nb::arg("area"), nb::arg("workspace"),
+      nb::arg("device"), nb::arg("stream"));
 }
 
 }  // namespace wmb::cuda

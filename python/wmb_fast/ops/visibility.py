@@ -239,7 +239,7 @@ def sampled_visibility(
     if chosen == "cuda":
         like = views["pixels"]
         state, *parts = kernels("visibility").sampled_visibility(
-            *flat.values(), lengths_on(op, lengths, like, batch, n_points), _sizes_on(op, size, like, batch),
+            *flat.values(), lengths_on(op, lengths, like, batch, n_points), *_sizes_on(op, size, like, batch),
             list(limits.values()), with_area,
         )  # fmt: skip
         return SampledVisibility(*(x.reshape(batch) for x in (state, *parts)))
@@ -262,14 +262,18 @@ def _sizes(op: str, size: Any, batch: tuple[int, ...]) -> Array:
     return np.ascontiguousarray(np.broadcast_to(sizes, (*batch, 2))).reshape(math.prod(batch), 2)
 
 
-def _sizes_on(op: str, size: Any, like: Any, batch: tuple[int, ...]) -> Any:
-    """The sizes on the device of ``like``: what is there already is only looked at in its shape."""
+def _sizes_on(op: str, size: Any, like: Any, batch: tuple[int, ...]) -> tuple[tuple[float, float], Any]:
+    """One width and height, or in its place sizes on the device of ``like``: those there are asked for their shape."""
     torch = sys.modules["torch"]
     if is_tensor(size) and size.device == like.device:
         if size.ndim == 0 or size.shape[-1] != 2 or tuple(size.shape[:-1]) not in ((), batch):
             raise bad_value(op, "size", f"be width and height, or have shape {(*batch, 2)}", shape_text(size))
-        return size.double().expand(*batch, 2).reshape(-1, 2).contiguous()
-    return torch.from_numpy(_sizes(op, size, batch).copy()).to(like.device, non_blocking=True)
+        return (0.0, 0.0), size.double().expand(*batch, 2).reshape(-1, 2).contiguous()
+    sizes = _sizes(op, size, batch)
+    if np.ndim(size) == 1:
+        width, height = (float(x) for x in np.asarray(size, dtype=np.float64))
+        return (width, height), None
+    return (0.0, 0.0), torch.from_numpy(sizes.copy()).to(like.device, non_blocking=True)
 
 
 def _sampled_on_core(
