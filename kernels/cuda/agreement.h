@@ -48,15 +48,23 @@ __device__ inline bool error_of(double depth, double ray_x, double ray_y, const 
   return true;
 }
 
-// The same in float32, sooner: most of the way is float32, with a bound of what that may be off, and where
-// the pixel or the gate is not certain within it, the way above is gone. So the same pixels are found, and
-// the same are co-visible; the error, whose numerator stays float64, may be off by its last bit.
+// The same in float32, sooner, in two steps: where pixels land, then what is seen there, so that what several
+// of them look up is asked for at once. Most of it is float32, with a bound of what that may be off; where
+// the pixel or the gate is not certain within it, the way above must be gone. So the same pixels are found,
+// and the same are co-visible; the error, whose numerator stays float64, may be off by its last bit.
 
-// A sum of terms of u z and v z, which are linear in the column, the row, and one over the depth: a thread
+// Sums of terms of u z and v z, which are linear in the column, the row, and one over the depth: a thread
 // knows those of its column, a tile those of its rows.
-struct Terms {
-  float sum[2], size[2];  // size: of the absolute terms
+struct alignas(16) Terms {
+  float sum[2];
+  float off[2];  // the most by which float32 may miss them, below zero
 };
+
+constexpr float kStep = 0x1p-24f;    // half a step of float32 at 1
+constexpr float kRoundings = 12.0f;  // of what makes a coordinate, and some to spare
+constexpr float kWhole = 0x1.8p23f;  // adding it leaves a whole number, for what is less than a quarter of it
+constexpr float kSmall = 0x1p-60f, kGreat = 0x1p60f;  // between them no quotient leaves float32 unnoticed
+constexpr std::int64_t kLargest = 1 << 22;            // height or width, so that their numbers are
 
 // Those of some numbers times the columns of [R t].
 __device__ inline Terms terms_of(const Passage& p, double x, double y, double z, double one) {
@@ -71,12 +79,51 @@ __device__ inline Terms terms_of(const Passage& p, double x, double y, double z,
   }
   for (int k = 0; k < 2; ++k) {
     out.sum[k] = static_cast<float>(focal[k] * along[k] + centre[k] * along[2]);
-    out.size[k] = static_cast<float>(absolute(focal[k]) * size[k] + absolute(centre[k]) * size[2]);
+    const double terms = absolute(focal[k]) * size[k] + absolute(centre[k]) * size[2];
+    out.off[k] = static_cast<float>(-static_cast<double>(kRoundings * kStep) * terms);
   }
   return out;
 }
 
-// The gate, and within which ratios in float32 certainly lie inside or outside.
+// What a thread needs of a passage for each of its pixels: the row of [R t] that makes z, and the terms of t.
+struct SoonPassage {
+  double r[3], t;
+  Terms shift;
+  unsigned height, width;
+};
+
+__device__ inline SoonPassage soon(const Passage& p, const Seen<float>& to) {
+  return {{p.to.r[2][0], p.to.r[2][1], p.to.r[2][2]},
+          p.to.t[2],
+          terms_of(p, 0.0, 0.0, 0.0, 1.0),
+          static_cast<unsigned>(to.height),
+          static_cast<unsigned>(to.width)};
+}
+
+constexpr int kNowhere = -1, kUnsure = -2;
+
+// The number of the pixel where a pixel with depth lands.
+__device__ inline int place_of(float depth, double ray_x, double ray_y, const Terms& column, const Terms& row,
+                               const SoonPassage& p, double& z) {
+  const double d = static_cast<double>(depth);
+  z = p.r[0] * (ray_x * d) + p.r[1] * (ray_y * d) + p.r[2] * d + p.t;  // as transform() has it
+  const float per_z = __fdividef(1.0f, static_cast<float>(z));
+  unsigned number[2];
+  bool certain = z < static_cast<double>(kGreat);
+  for (int k = 0; k < 2; ++k) {
+    const float at = __fmaf_rn(depth, column.sum[k] + row.sum[k], p.shift.sum[k]) * per_z;
+    const float off = __fmaf_rn(depth, column.off[k] + row.off[k], p.shift.off[k]);
+    const float most = __fmaf_rn(off, per_z, 0.5f - kStep);  // how far from the centre it still is this pixel
+    const float whole = at + kWhole;
+    certain = certain && std::fabs(at - (whole - kWhole)) < most;
+    number[k] = static_cast<unsigned>(__float_as_int(whole) - __float_as_int(kWhole));
+  }
+  const bool inside = number[0] < p.width && number[1] < p.height;
+  const int place = inside ? static_cast<int>(number[1] * p.width + number[0]) : kNowhere;
+  return !(z > 0.0) ? kNowhere : certain ? place : kUnsure;
+}
+
+// The gate: within which ratios in float32 certainly lie inside or outside.
 struct CertainGate {
   float in_lo, in_hi, out_lo, out_hi;
 };
@@ -87,44 +134,21 @@ __device__ inline CertainGate certain_gate(float lo, float hi) {
   return {lo + margin_lo, open ? hi : hi - margin_hi, lo - margin_lo, open ? hi : hi + margin_hi};
 }
 
-constexpr float kStep = 0x1p-24f;           // half a step of float32 at 1
-constexpr float kRoundings = 10.0f;         // of what makes a coordinate, and some to spare
-constexpr std::int64_t kLargest = 1 << 22;  // height or width, so that their numbers are exact in float32
+enum class Agrees { no, yes, unsure };
 
-__device__ inline bool error_of(float depth, double ray_x, double ray_y, const Terms& column,
-                                const Terms& row, const Terms& shift, const CertainGate& gate,
-                                const Passage& passage, const Seen<float>& to, float& error) {
-  const double d = static_cast<double>(depth);
-  const double z = transform(passage.to, Point3<double>{ray_x * d, ray_y * d, d}).z;
-  if (!(z > 0.0)) return false;
-  const float per_z = 1.0f / static_cast<float>(z),
-              last[2] = {static_cast<float>(to.width), static_cast<float>(to.height)};
-  float number[2];
-  bool certain = true, outside = false;
-  for (int k = 0; k < 2; ++k) {
-    const float at = __fmaf_rn(depth, column.sum[k] + row.sum[k], shift.sum[k]) * per_z + 0.5f;
-    const float size = __fmaf_rn(depth, column.size[k] + row.size[k], shift.size[k]) * per_z;
-    const float off = __fmaf_rn(kRoundings * kStep, size, kStep);
-    number[k] = std::floor(at);
-    const float beyond = at - number[k];
-    certain = certain && beyond > off && beyond < 1.0f - off;
-    outside = outside || at < -off || at > last[k] + off;
-  }
-  if (outside) return false;
-  if (!certain) return error_of(d, ray_x, ray_y, passage, to, error);
-  if (!(number[0] >= 0.0f && number[0] < last[0] && number[1] >= 0.0f && number[1] < last[1])) return false;
-  const float seen =
-      to.map[static_cast<std::int64_t>(number[1]) * to.width + static_cast<std::int64_t>(number[0])];
-  if (!(seen > 0.0f && seen < static_cast<float>(kNoLimit))) return false;
-  const double difference = z - static_cast<double>(seen);
-  const float relative = static_cast<float>(difference) / seen, ratio = 1.0f + relative;
-  const bool in = ratio > gate.in_lo && ratio < gate.in_hi;
-  if (!in) {
-    if (ratio < gate.out_lo || (ratio > gate.out_hi && ratio < static_cast<float>(kNoLimit))) return false;
-    if (!agrees(z, static_cast<double>(seen), to.rule.lo, to.rule.hi)) return false;
-  }
+// Whether what is seen in its place is co-visible.
+__device__ inline Agrees compare(double z, float seen, const CertainGate& gate, float& error) {
+  const float difference = static_cast<float>(z - static_cast<double>(seen)),
+              per_seen = __fdividef(1.0f, seen);
+  const float quotient = difference * per_seen;
+  const float relative = __fmaf_rn(__fmaf_rn(-quotient, seen, difference), per_seen, quotient);
+  const float ratio = 1.0f + relative;
   error = std::fabs(relative);
-  return true;
+  const bool plain = seen > kSmall && seen < kGreat;
+  if (plain && ratio > gate.in_lo && ratio < gate.in_hi) return Agrees::yes;
+  if (!(seen > 0.0f && seen < static_cast<float>(kNoLimit))) return Agrees::no;
+  const bool out = ratio < gate.out_lo || (ratio > gate.out_hi && ratio < static_cast<float>(kNoLimit));
+  return plain && out ? Agrees::no : Agrees::unsure;
 }
 
 }  // namespace wmb::cuda

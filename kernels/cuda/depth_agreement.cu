@@ -22,11 +22,21 @@ constexpr int kSample = 2048;        // pixels
 constexpr std::int64_t kAll = 8192;  // up to so many pixels all of them are kept, and none sampled
 constexpr std::size_t kWorkspace = std::size_t{1} << 28;  // bytes that items at work at once may take
 constexpr int kTile = kColumns * kRows;
+constexpr int kBand = 4;  // tiles that a block goes through, one below the other, where there are many
+constexpr std::int64_t kMany = 1 << 12;  // tiles
+constexpr int kAtOnce = 4;               // pixels of a thread that are looked up at once
 
-// What is known of an item between the passes.
+// How many pixels have depth; how many of these are co-visible; and where the errors of those lie that are
+// not inside.
+enum Field { asked, covisible, below, at_low, at_high, kFields };
+
+// What is known of an item between the passes. The first finds its passage, so that the many blocks of the
+// second do not have to.
 struct Progress {
-  double low, high;  // the bracket
-  Count asked, covisible, below, at_low, at_high, inside;
+  Passage passage;
+  double low, high;       // the bracket
+  Count counts[kFields];  // by Field
+  Count inside;           // the bracket
 };
 
 inline std::int64_t room_of(std::int64_t pixels) { return pixels <= kAll ? pixels : pixels / 4; }
@@ -108,106 +118,176 @@ __global__ void __launch_bounds__(kThreads) bracket(Views<T> views, std::size_t 
       high = block_neighbours<kThreads>(value_at, n, extent, static_cast<unsigned>(middle + wide) + 1, shared)
                  .low;
   }
-  if (t == 0) kept.progress[blockIdx.y] = {low, high, 0, 0, 0, 0, 0, 0};
+  if (t == 0) kept.progress[blockIdx.y] = {passage, low, high, {}, 0};
 }
 
-// What the threads of a tile share in the sweep.
+// What the threads of a band share in the sweep.
 template <typename T>
 struct SweepRoom {
-  TileRoom tile;
-  Terms rows[kRows], shift;
-  T errors[kTile];
-  Count tally, base;
-  unsigned n;
+  Passage passage;
+  double ray_y[kBand * kRows];
+  Terms rows[kBand * kRows];
+  T low, high;      // the bracket
+  T errors[kTile];  // of a tile, inside it
+  unsigned n, counts[kFields];
+  Count base;
 };
 
-// Counts of a tile, side by side in one number: each is at most kTile.
-constexpr int kField = 12;
-static_assert(kTile < 1 << kField && 5 * kField <= 64, "five counts fit");
-enum Field { asked, covisible, below, at_low, at_high };
+// What a thread counts.
+struct Tally {
+  unsigned counts[kFields];
 
-__device__ inline Count one(Field field) { return Count(1) << (kField * field); }
+  template <typename T>
+  __device__ void take(T error, SweepRoom<T>& room) {
+    const T low = room.low, high = room.high;
+    ++counts[covisible];
+    if (error > low && error < high) {
+      room.errors[atomicAdd(&room.n, 1u)] = error;
+      return;
+    }
+    if (error < low) ++counts[below];
+    if (error == low) ++counts[at_low];
+    if (error == high && low < high) ++counts[at_high];
+  }
+};
+
+// One thread's column of a tile, in float32 as far as that goes: pixels that it leaves open are gone through
+// after.
+__device__ inline void go_down(const float* from, unsigned width, int rows, int first, double ray_x,
+                               const Terms& column, const SoonPassage& passage, const CertainGate& gate,
+                               const Seen<float>& to, SweepRoom<float>& room, Tally& tally) {
+  for (int begin = 0; begin < rows; begin += kAtOnce) {
+    float depth[kAtOnce], seen[kAtOnce];
+    double z[kAtOnce];
+    int place[kAtOnce];
+    unsigned open = 0;
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k)
+      depth[k] = begin + k < rows ? from[static_cast<unsigned>(begin + k) * width] : 0.0f;
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int row = first + begin + k;  // one of the tile's, if not of the image's
+      place[k] = place_of(depth[k], ray_x, room.ray_y[row], column, room.rows[row], passage, z[k]);
+      const bool there = depth[k] > 0.0f && depth[k] < static_cast<float>(kNoLimit);
+      if (there) ++tally.counts[asked];
+      place[k] = there ? place[k] : kNowhere;
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) seen[k] = place[k] >= 0 ? to.map[place[k]] : 0.0f;
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      float error;
+      const Agrees agrees = compare(z[k], seen[k], gate, error);
+      if (agrees == Agrees::yes) tally.take(error, room);
+      if (agrees == Agrees::unsure || place[k] == kUnsure) open |= 1u << k;
+    }
+#pragma unroll 1
+    for (int k = begin; open != 0; ++k, open >>= 1) {
+      float error;
+      if ((open & 1u) != 0 && error_of(static_cast<double>(from[static_cast<unsigned>(k) * width]), ray_x,
+                                       room.ray_y[first + k], room.passage, to, error))
+        tally.take(error, room);
+    }
+  }
+}
+
+template <typename T>
+__device__ inline void go_down(const T* from, unsigned width, int rows, int first, double ray_x,
+                               const Seen<T>& to, SweepRoom<T>& room, Tally& tally) {
+  for (int r = 0; r < rows; ++r) {
+    const double depth = static_cast<double>(from[static_cast<unsigned>(r) * width]);
+    if (!is_depth(depth)) continue;
+    tally.counts[asked] += 1;
+    T error;
+    if (error_of(depth, ray_x, room.ray_y[first + r], room.passage, to, error)) tally.take(error, room);
+  }
+}
+
+// Moves a tile's errors to where the item's are kept, as far as there is room.
+template <typename T>
+__device__ inline void put_away(SweepRoom<T>& room, Count& inside, T* kept, std::int64_t room_of_kept) {
+  const unsigned t = threadIdx.x;
+  __syncthreads();
+  if (t == 0 && room.n > 0) room.base = atomicAdd(&inside, Count{room.n});
+  __syncthreads();
+  for (unsigned k = t; k < room.n; k += kColumns)
+    if (room.base + k < static_cast<Count>(room_of_kept)) kept[room.base + k] = room.errors[k];
+  __syncthreads();
+  if (t == 0) room.n = 0;
+  __syncthreads();
+}
 
 template <bool kSoon, typename T>
-__global__ void __launch_bounds__(kColumns) sweep(Views<T> views, std::size_t first, Kept<T> kept) {
+__global__ void __launch_bounds__(kColumns)
+    sweep(Views<T> views, std::size_t first, Kept<T> kept, int tiles) {
   __shared__ SweepRoom<T> room;
   const std::size_t item = first + blockIdx.y;
   const int t = static_cast<int>(threadIdx.x);
-  const std::int64_t width = views.source.width;
-  const Tile tile = tile_of(views.source.height, width);
-  if (t == 0) room.tally = room.n = 0;
-  enter_tile(views.passages, item, tile, room.tile);
-  const Passage& passage = room.tile.passage;
-  if (!passage.usable) return;  // all threads
   Progress& progress = kept.progress[blockIdx.y];
-  const T low = static_cast<T>(progress.low), high = static_cast<T>(progress.high);
-  const double ray_x = ray(static_cast<double>(tile.column), passage.source.fx, passage.source.cx);
+  if (t < kFields) room.counts[t] = 0;
+  if (t == 0) {
+    room.passage = progress.passage;
+    room.low = static_cast<T>(progress.low);
+    room.high = static_cast<T>(progress.high);
+    room.n = 0;
+  }
+  __syncthreads();
+  if (!room.passage.usable) return;  // all threads
+  const std::int64_t height = views.source.height, width = views.source.width;
+  const std::int64_t across = (width + kColumns - 1) / kColumns, top = blockIdx.x / across * tiles * kRows;
+  const std::int64_t column = blockIdx.x % across * kColumns + t, left = height - top;
+  const int rows = static_cast<int>(left < tiles * kRows ? left : tiles * kRows);
+  const Camera& camera = room.passage.source;
+  const double ray_x = ray(static_cast<double>(column), camera.fx, camera.cx);
+  if (t < tiles * kRows) {
+    room.ray_y[t] = ray(static_cast<double>(top + t), camera.fy, camera.cy);
+    if (kSoon) room.rows[t] = terms_of(room.passage, 0.0, room.ray_y[t], 1.0, 0.0);
+  }
+  __syncthreads();
   const Seen<T> to = views.seen(item);
-  Terms column;
+  const T* from = views.source.at(views.passages.batch, item) + top * width + column;
+  Tally tally{};
+  Terms of_column;
+  SoonPassage passage;
   CertainGate gate;
   if constexpr (kSoon) {
-    if (t < tile.rows) room.rows[t] = terms_of(passage, 0.0, room.tile.ray_y[t], 1.0, 0.0);
-    if (t == 0) room.shift = terms_of(passage, 0.0, 0.0, 0.0, 1.0);
-    column = terms_of(passage, ray_x, 0.0, 0.0, 0.0);
+    of_column = terms_of(room.passage, ray_x, 0.0, 0.0, 0.0);
+    passage = soon(room.passage, to);
     gate = certain_gate(to.rule.lo, to.rule.hi);
-    __syncthreads();
   }
-  const T* from = views.source.at(views.passages.batch, item) + tile.row * width + tile.column;
-  const int rows = tile.column < width ? tile.rows : 0;
-  Count tally = 0;
-  for (int r = 0; r < rows; ++r) {
-    const T depth = from[r * width];
-    if (!is_depth(static_cast<double>(depth))) continue;
-    tally += one(asked);
-    T error;
-    bool seen;
+  for (int begin = 0; begin < rows; begin += kRows) {
+    const int here = column >= width ? 0 : rows - begin < kRows ? rows - begin : kRows;
+    const T* tile = from + begin * width;
+    const unsigned step = static_cast<unsigned>(width);
     if constexpr (kSoon)
-      seen = error_of(depth, ray_x, room.tile.ray_y[r], column, room.rows[r], room.shift, gate, passage, to,
-                      error);
+      go_down(tile, step, here, begin, ray_x, of_column, passage, gate, to, room, tally);
     else
-      seen = error_of(static_cast<double>(depth), ray_x, room.tile.ray_y[r], passage, to, error);
-    if (!seen) continue;
-    tally += one(covisible);
-    if (error <= low) {
-      tally += one(error < low ? below : at_low);
-    } else if (error < high) {
-      room.errors[atomicAdd(&room.n, 1u)] = error;
-    } else if (error == high) {
-      tally += one(at_high);
-    }
+      go_down(tile, step, here, begin, ray_x, to, room, tally);
+    put_away(room, progress.inside, kept.of(blockIdx.y), kept.room);
   }
-  for (unsigned by = 16; by > 0; by /= 2) tally += __shfl_xor_sync(0xffffffffu, tally, by);
-  if (t % 32 == 0) atomicAdd(&room.tally, tally);
-  __syncthreads();
-  Count* counts[5] = {&progress.asked, &progress.covisible, &progress.below, &progress.at_low,
-                      &progress.at_high};
-  if (t == 0) {
-    for (int k = 0; k < 5; ++k) {
-      const Count count = room.tally >> (kField * k) & ((1 << kField) - 1);
-      if (count > 0) atomicAdd(counts[k], count);
-    }
-    room.base = room.n > 0 ? atomicAdd(&progress.inside, Count{room.n}) : 0;
+#pragma unroll
+  for (int k = 0; k < kFields; ++k) {
+    for (unsigned by = 16; by > 0; by /= 2)
+      tally.counts[k] += __shfl_xor_sync(0xffffffffu, tally.counts[k], by);
+    if (t % 32 == 0) atomicAdd(&room.counts[k], tally.counts[k]);
   }
   __syncthreads();
-  T* errors = kept.of(blockIdx.y);
-  for (unsigned k = t; k < room.n; k += kColumns)
-    if (room.base + k < static_cast<Count>(kept.room)) errors[room.base + k] = room.errors[k];
+  if (t < kFields && room.counts[t] > 0) atomicAdd(&progress.counts[t], Count{room.counts[t]});
 }
 
 // The two middle errors of all co-visible pixels, which may be one.
 template <typename T>
-__device__ inline Neighbours middle_errors(const Views<T>& views, std::size_t item, const Passage& passage,
-                                           const Progress& progress, const T* kept, std::int64_t room,
-                                           SelectShared& shared) {
-  const Count n = progress.covisible, one_rank = (n - 1) / 2, other = n / 2;
-  const Count begin = progress.below + progress.at_low, end = begin + progress.inside;
-  if (one_rank < progress.below || other >= end + progress.at_high ||
+__device__ inline Neighbours middle_errors(const Views<T>& views, std::size_t item, const Progress& progress,
+                                           const T* kept, std::int64_t room, SelectShared& shared) {
+  const Count n = progress.counts[covisible], one_rank = (n - 1) / 2, other = n / 2;
+  const Count begin = progress.counts[below] + progress.counts[at_low], end = begin + progress.inside;
+  if (one_rank < progress.counts[below] || other >= end + progress.counts[at_high] ||
       progress.inside > static_cast<Count>(room)) {
     const T* map = views.source.at(views.passages.batch, item);
     const Seen<T> to = views.seen(item);
     const std::int64_t width = views.source.width;
     auto value_at = [&](std::size_t k) {
-      return error_at(static_cast<std::int64_t>(k), width, map, passage, to);
+      return error_at(static_cast<std::int64_t>(k), width, map, progress.passage, to);
     };
     const std::size_t pixels = static_cast<std::size_t>(views.source.height * width);
     const Extent extent = block_extent<kThreads>(value_at, pixels, shared);
@@ -227,29 +307,25 @@ __device__ inline Neighbours middle_errors(const Views<T>& views, std::size_t it
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     finish(Views<T> views, std::size_t first, Kept<T> kept, AgreementOut<T> out) {
-  __shared__ Passage passage;
   __shared__ SelectShared shared;
   const std::size_t item = first + blockIdx.y;
-  if (threadIdx.x == 0) read_passage(views.passages, item, passage);
-  __syncthreads();
   const Progress& progress = kept.progress[blockIdx.y];
-  const Count n = progress.covisible;
+  const Count n = progress.counts[covisible];
   double median = std::nan("");
   if (n > 0) {
-    const Neighbours at =
-        middle_errors(views, item, passage, progress, kept.of(blockIdx.y), kept.room, shared);
+    const Neighbours at = middle_errors(views, item, progress, kept.of(blockIdx.y), kept.room, shared);
     median = n % 2 != 0 ? at.low : (at.low + at.high) / 2;
   }
   if (threadIdx.x != 0) return;
-  const bool any = progress.asked > 0;
+  const bool any = progress.counts[asked] > 0;
   out.median[item] = static_cast<T>(median);
-  out.fraction[item] =
-      static_cast<T>(any ? static_cast<double>(n) / static_cast<double>(progress.asked) : std::nan(""));
+  out.fraction[item] = static_cast<T>(
+      any ? static_cast<double>(n) / static_cast<double>(progress.counts[asked]) : std::nan(""));
   out.n[item] = static_cast<std::int64_t>(n);
   const Reason unseen = any ? Reason::no_covisibility : Reason::no_valid_depth;
-  write_reason(!passage.usable ? Reason::camera_not_usable
-               : n > 0         ? Reason::ok
-                               : unseen,
+  write_reason(!progress.passage.usable ? Reason::camera_not_usable
+               : n > 0                  ? Reason::ok
+                                        : unseen,
                item, out.code, out.status);
 }
 
@@ -273,14 +349,18 @@ int depth_agreement(const Maps<T>& source, const Maps<T>& destination, const Pas
   return in_batches(
       n_items,
       [&](std::size_t first, unsigned n) {
-        const dim3 tiles(tiles_of(source.height, source.width), n), items(1, n);
+        const std::int64_t tiles = tiles_of(source.height, source.width);
+        const int band = tiles * n >= kMany ? kBand : 1;
+        const dim3 bands(tiles_of(source.height, source.width, band * kRows), n), items(1, n);
         int error = launch(bracket<T>, items, dim3(kThreads), stream, views, first, kept);
         if (error != 0) return error;
+        auto go = [&](auto* kernel) {
+          return launch(kernel, bands, dim3(kColumns), stream, views, first, kept, band);
+        };
         if constexpr (sizeof(T) == sizeof(float))
-          error = launch(soon ? sweep<true, T> : sweep<false, T>, tiles, dim3(kColumns), stream, views, first,
-                         kept);
+          error = go(soon ? sweep<true, T> : sweep<false, T>);
         else
-          error = launch(sweep<false, T>, tiles, dim3(kColumns), stream, views, first, kept);
+          error = go(sweep<false, T>);
         return error != 0 ? error : launch(finish<T>, items, dim3(kThreads), stream, views, first, kept, out);
       },
       most);

@@ -91,8 +91,8 @@ __device__ inline Landing land(double depth, double ray_x, double ray_y, const P
 constexpr int kColumns = 128;
 constexpr int kRows = 16;
 
-WMB_HD inline unsigned tiles_of(std::int64_t height, std::int64_t width) {
-  return static_cast<unsigned>((width + kColumns - 1) / kColumns * ((height + kRows - 1) / kRows));
+WMB_HD inline unsigned tiles_of(std::int64_t height, std::int64_t width, int rows = kRows) {
+  return static_cast<unsigned>((width + kColumns - 1) / kColumns * ((height + rows - 1) / rows));
 }
 
 // The tile of a block: its column for each thread, its first row, and how many there are.

@@ -5,9 +5,9 @@
 // A block walks down a band of rows of a plane. 128 columns are summed downwards in registers, each by two
 // threads, one for a and b and one for a^2 + b^2 and a b. The sums of eight rows at a time go to shared
 // memory, where a thread takes those of four windows next to each other and sums them along the row: a sum is
-// read 3.5 times for eleven windows. Meanwhile the next eight rows of pixels are on their way. A pixel is
-// read once, but for the ten columns that strips and the ten rows that bands have in common, and the channels
-// of interleaved colours, which blocks next to each other find in the cache.
+// read 3.5 times for eleven windows. Meanwhile the next eight rows of pixels are on their way. A pixel
+// comes from memory about once: the two threads of a column, strips and bands next to each other, and the
+// channels of interleaved colours, which are blocks next to each other, find it in the caches.
 #include <cmath>
 #include <type_traits>
 

@@ -158,6 +158,7 @@ T __ldg(const T* at) {
 
 inline double __dadd_rn(double a, double b) { return a + b; }
 inline double __dmul_rn(double a, double b) { return a * b; }
+inline float __fdividef(float a, float b) { return a / b; }  // a device's is a last bit off
 inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
 inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
 inline long long __double_as_longlong(double x) {

@@ -25,7 +25,6 @@ def on(capability: int, *, brief: bool) -> None:
     cosine.cosine_matrix(a, b, WHOLE, False, score)
     cosine.cosine_matrix(a, a, UNEVEN[:, [0, 1, 0, 1]], True, score)
     match.match(a, b, WHOLE, False, True, 0.9, index, score)
-    match.match(a, b, UNEVEN, False, False, 0.0, index, score)
     match.match(a, b, WHOLE, True, True, 0.9, index, score)
     patch.patch_best_match(a, b, WHOLE, score)
     topk.topk(a, b, WHOLE, 1, index, score)

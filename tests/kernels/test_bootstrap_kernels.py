@@ -99,6 +99,16 @@ def test_the_order_of_cases_is_nothing() -> None:
         assert getattr(first, name).equal(getattr(second, name))
 
 
+def test_the_rest_of_a_batch_changes_no_bit() -> None:
+    values = torch.from_numpy(np.random.default_rng(3).standard_normal((6, 40)))
+    values[2, 5] = torch.nan
+    whole = wmb.bootstrap_ci(values, n=50, hierarchy=labels(40, 6))
+    for k, item in enumerate(values):
+        alone = wmb.bootstrap_ci(item, n=50, hierarchy=labels(40, 6))
+        for name in ("low", "high", "estimate", "n_used", "status"):
+            assert getattr(alone, name).equal(getattr(whole, name)[k])
+
+
 def test_bad_arguments_are_told_as_on_the_host() -> None:
     values = torch.zeros((2, 5))
     with pytest.raises(wmb.ArgumentError, match="bootstrap_ci: nan_policy must be omit or propagate on a device"):

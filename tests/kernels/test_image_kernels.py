@@ -139,6 +139,17 @@ def test_lists_are_one_image_after_another(dtype: str) -> None:
         np.testing.assert_allclose(got, want, rtol=FLOAT32_REL if dtype == "float32" else 1e-11)
 
 
+@pytest.mark.parametrize("dtype", sorted(RANGES))
+def test_the_rest_of_a_batch_changes_no_bit(dtype: str) -> None:
+    a, b = tensors(*pair(3, 19, 140, 3, dtype=dtype))
+    options = {"data_range": RANGES[dtype], "layout": "hwc"}
+    for variant in VARIANTS:
+        alone = [wmb.ssim(x, y, variant=variant, **options) for x, y in zip(a, b, strict=True)]
+        assert torch.stack(alone).equal(wmb.ssim(a, b, variant=variant, **options))
+    alone = [wmb.psnr(x, y, **options) for x, y in zip(a, b, strict=True)]
+    assert torch.stack(alone).equal(wmb.psnr(a, b, **options))
+
+
 def test_a_batch_of_nothing_and_a_batch_of_more_axes() -> None:
     for shape in ((0, 16, 16, 3), (2, 2, 16, 16, 3)):
         a, b = pair(*shape)

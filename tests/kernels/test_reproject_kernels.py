@@ -85,14 +85,15 @@ def assert_agree(got: Any, want: Any, dtype: str) -> None:
 def test_what_float32_cannot_tell_is_told_as_the_host_does(dtype: str) -> None:
     """Points that land on the borders of pixels, and ratios that lie on the bounds of the gate or beside them."""
     one = np.dtype(dtype).type
-    columns = np.full((40, 60), one(2))
-    halves = np.eye(4)
-    intrinsics = np.array([32.0, 32.0, 30.0, 20.0])
-    seen = np.random.default_rng(1).choice([2.0, 2.5, 1.9], (40, 60))
-    for shift in (1 / 32, -1 / 32, 1 / 16, 1e-9, np.nextafter(1 / 32, 1), np.nextafter(1 / 32, 0), 63 / 32, 4.0):
-        halves[:2, 3] = shift, -shift
-        arrays = [a.astype(dtype) for a in (columns, seen, intrinsics, halves)]
-        assert_agree(*both("depth_agreement", *arrays), dtype)
+    seen = np.random.default_rng(1).choice([2.0, 2.5, 1.9, 0.0], (40, 60))
+    moved = np.eye(4)
+    for focal, depth in ((32.0, 2.0), (33.3, 2.1), (29.7, 1.95)):
+        half = 0.5 * depth / focal  # aside, and all points land on the borders of pixels, but for rounding
+        camera_of = np.array([focal, focal, 30.0, 20.0])
+        for shift in (half, -half, 2 * half, 1e-9, 63 * half, 4.0):
+            moved[:2, 3] = shift, -shift
+            arrays = [a.astype(dtype) for a in (np.full((40, 60), depth), seen, camera_of, moved)]
+            assert_agree(*both("depth_agreement", *arrays), dtype)
     ratios = np.concatenate([one(x) + np.spacing(one(x)) * np.arange(-9, 10, dtype=dtype) for x in (0.7, 1.4)])
     near = (one(2) / np.broadcast_to(ratios, (6, 38))).astype(dtype)
     camera_of = np.array([32.0, 32.0, 19.0, 3.0], dtype=dtype)
@@ -100,6 +101,19 @@ def test_what_float32_cannot_tell_is_told_as_the_host_does(dtype: str) -> None:
         arrays = np.full_like(near, 2), near, camera_of, np.eye(4, dtype=dtype)
         got, want = both("depth_agreement", *arrays, occlusion=bounds)
         assert_agree(got, want, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_map_of_thousands_of_tiles(dtype: str) -> None:
+    """So many that a block goes through several, one below the other."""
+    height = 65_600
+    rng = np.random.default_rng(2)
+    to = np.eye(4)
+    to[:3, 3] = 0, 0.3, 0.1
+    arrays = maps(rng, height, 1), maps(rng, height - 7, 1), np.array([40.0, 40.0, 0.0, 0.5 * height]), to
+    got, want = both("depth_agreement", *[a.astype(dtype) for a in arrays])
+    assert int(want.n) > 40_000
+    assert_agree(got, want, dtype)
 
 
 def sampled(pixels: int) -> Array:
@@ -145,6 +159,15 @@ def test_views_broadcast_without_a_copy() -> None:
     assert_same(*both("splat_depth", depth, matrices, to[:, :1], shape=(5, 6)))
     assert_same(*both("unproject", depth, np.stack([other, other * 2])[:, None]))
     assert_same(*both("project", rng.standard_normal((2, 1, 7, 3)), np.ones(4), way(rng, 3)))
+
+
+def test_many_axes_are_few_where_they_go_together() -> None:
+    depth = maps(np.random.default_rng(6), *(2,) * 10, 2, 3)
+    assert_same(*both("unproject", depth, np.ones(4)))
+    by_turns = maps(np.random.default_rng(6), *(2, 1) * 4, 2, 3), np.random.default_rng(7).random((*(1, 2) * 4, 4)) + 1
+    assert_same(*both("unproject", *by_turns))
+    with pytest.raises(ValueError, match="along at most 8 axes, got 9"):
+        wmb.unproject(*tensors(by_turns[0][None], np.stack([by_turns[1]] * 2)))
 
 
 @pytest.mark.parametrize("op", ["reproject_depth", "splat_depth", "depth_agreement", "unproject", "project"])

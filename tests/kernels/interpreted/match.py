@@ -61,9 +61,9 @@ def test_nearest(metric: str, n: int, m: int, dim: int) -> None:
 
 
 @pytest.mark.parametrize("mutual", [False, True])
-@pytest.mark.parametrize(("metric", "dtype"), [("cosine", "float32"), ("cosine", "float64"), ("l2", "float32")])
+@pytest.mark.parametrize(("metric", "dtype"), [("cosine", "float32"), ("l2", "float32")])
 def test_ratio(metric: str, dtype: str, mutual: bool) -> None:
-    a, b = rows(63, 5, 1, dtype), rows(130, 5, 2, dtype)
+    a, b = rows(63, 4, 1, dtype), rows(130, 4, 2, dtype)
     b[100] = b[40] * (1 + 1e-7)
     spans = whole(a, b)
     want = outs(spans, dtype)
@@ -108,7 +108,7 @@ def test_half_precision(half: torch.dtype) -> None:
     compare(core.patch_best_match, patch.patch_best_match, (a, b, spans), [np.empty(82, np.float32)])
 
 
-@pytest.mark.parametrize(("n", "m", "dim"), [(1, 1, 1), (17, 63, 5), (130, 65, 2)])
+@pytest.mark.parametrize(("n", "m", "dim"), [(1, 1, 1), (17, 63, 5), (130, 65, 1)])
 def test_bytes(n: int, m: int, dim: int) -> None:
     random = np.random.default_rng(n)
     a, b = random.integers(0, 256, (n, dim), np.uint8), random.integers(0, 256, (m, dim), np.uint8)
