@@ -59,6 +59,21 @@ def ate(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return errors.square().mean(dim=1).sqrt(), errors.quantile(0.5, dim=1)
 
 
+def rpe(est: Tensor, ref: Tensor) -> tuple[Tensor, Tensor]:
+    """Errors of steps of one frame: translation, and degrees from the trace and the skew part alike."""
+    (r_est, p_est), (r_ref, p_ref) = (_steps(poses) for poses in (est, ref))
+    turned = r_ref.mT @ r_est
+    vee = torch.stack([turned[..., i, j] - turned[..., j, i] for i, j in ((2, 1), (0, 2), (1, 0))], -1)
+    trace = turned.diagonal(dim1=-2, dim2=-1).sum(-1)
+    return (p_est - p_ref).norm(dim=-1), torch.rad2deg(torch.atan2(vee.norm(dim=-1), trace - 1))
+
+
+def _steps(poses: Tensor) -> tuple[Tensor, Tensor]:
+    back = poses[..., :-1, :3, :3].mT
+    moved = poses[..., 1:, :3, 3] - poses[..., :-1, :3, 3]
+    return back @ poses[..., 1:, :3, :3], (back @ moved[..., None])[..., 0]
+
+
 def agreement(source: Tensor, other: Tensor, camera: Tensor, transform: Tensor, lo: float, hi: float) -> Any:
     """Median relative error and covisible share of pairs of maps, the nearest pixel taken, by gather and nanmedian."""
     n, height, width = source.shape

@@ -63,3 +63,20 @@ def _rotations(rng: Any, n: int) -> Any:
         2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
     ]  # fmt: skip
     return np.stack(rows, axis=1).reshape(-1, 3, 3)
+
+
+def device_cases(full: bool, device: Any) -> Iterator[Case]:
+    """Thousands of trajectories on a GPU: the errors of every step, and their statistics."""
+    from . import _device, _rivals_torch
+
+    n_items, n = (4_000, 501) if full else (20, 51)
+    pair = [poses.astype(np.float32) for poses in _batch(n_items, n)]
+    sets = _device.sets_of(lambda _: pair, device)
+    first, second = _device.Turn(sets), _device.Turn(sets)
+    right = _device.close(_ours(*pair), 1e-4)
+    sides = [
+        Contender("wmb_fast", lambda: _ours(*first()), right),
+        *_rivals.contender("torch", lambda _: _rivals_torch.rpe(*second()), right, what="errors alone"),
+    ]
+    moved = 2.0 * pair[0].nbytes + n_items * (n - 1) * 24.0  # two errors and two indices a pair
+    yield Case("rpe", f"{n_items * (n - 1)} pairs float32", sides, moved, "GB/s")

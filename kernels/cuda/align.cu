@@ -10,32 +10,32 @@ namespace {
 
 // The points that count once more, with weights of mean one, about their weighted mean.
 template <typename T>
-__device__ void weigh(const Pair<false, T>& pair, BlockShared& shared, Collected& found) {
-  __syncthreads();
+__device__ void weigh(const Pair<false, T>& pair, WarpShared& shared, Collected& found) {
+  __syncwarp();
   const double largest = found.largest_weight, counted = found.counted;
   if (counted == 0.0 || found.refused != Reason::ok) return;
   const Vec3<double> x0 = found.moments.origin_x, y0 = found.moments.origin_y;
   double sums[7] = {};
-  for (std::size_t k = threadIdx.x; k < pair.n; k += kThreads) {
+  for (std::size_t k = member<kLanes>(); k < pair.n; k += kLanes) {
     if (!counts(pair, k)) continue;
     const double weight = pair.weight(k) / largest;  // so that neither the sum nor its inverse leaves float64
     const Vec3<double> x = weight * (pair.x(k) - x0), y = weight * (pair.y(k) - y0);
     const double add[7] = {weight, x.x, x.y, x.z, y.x, y.y, y.z};
     for (int i = 0; i < 7; ++i) sums[i] += add[i];
   }
-  block_sums<kThreads, 7>(sums, shared.sums);
+  block_sums<kLanes, 7>(sums, shared.sums);
   const double over = 1.0 / sums[0], one = counted / sums[0];
   const Vec3<double> mean_x = x0 + over * Vec3<double>{sums[1], sums[2], sums[3]};
   const Vec3<double> mean_y = y0 + over * Vec3<double>{sums[4], sums[5], sums[6]};
   Summed about;
-  for (std::size_t k = threadIdx.x; k < pair.n; k += kThreads) {
+  for (std::size_t k = member<kLanes>(); k < pair.n; k += kLanes) {
     if (!counts(pair, k)) continue;
     const double weight = pair.weight(k) / largest * one;
     about.of[17] += weight;
     about.add(pair.x(k) - mean_x, pair.y(k) - mean_y, weight);
   }
-  block_sums<kThreads, kSums>(about.of, shared.sums);
-  if (threadIdx.x != 0) return;
+  block_sums<kLanes, kSums>(about.of, shared.sums);
+  if (member<kLanes>() != 0) return;
   about.write(about.of[17], mean_x, mean_y, found.moments);
   found.largest_weight = largest / one;  // by which a weight is divided
 }
@@ -43,14 +43,14 @@ __device__ void weigh(const Pair<false, T>& pair, BlockShared& shared, Collected
 // The sum of the squared distances, where the moments do not tell it.
 template <typename T>
 __device__ double squares(const Pair<false, T>& pair, const Collected& found, const Residual& r,
-                          BlockShared& shared) {
+                          WarpShared& shared) {
   double sum = 0.0;
-  for (std::size_t k = threadIdx.x; k < pair.n; k += kThreads) {
+  for (std::size_t k = member<kLanes>(); k < pair.n; k += kLanes) {
     if (!counts(pair, k)) continue;
     const Vec3<double> off = off_target(r, pair.x(k), pair.y(k));
     sum += pair.weights == nullptr ? dot(off, off) : pair.weight(k) / found.largest_weight * dot(off, off);
   }
-  return block_sum<kThreads>(sum, shared.sums);
+  return block_sum<kLanes>(sum, shared.sums);
 }
 
 template <typename T>
@@ -60,16 +60,16 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   const std::size_t n = tracks.items.n;
   for_group(n, [&](std::size_t item, unsigned at) {
     const Pair<false, T> pair(tracks, item);
-    collect(pair, pair.n, shared, shared.collected[at]);
-    if (tracks.weights != nullptr) weigh(pair, shared, shared.collected[at]);
+    collect(pair, pair.n, shared.warp[at], shared.collected[at]);
+    if (tracks.weights != nullptr) weigh(pair, shared.warp[at], shared.collected[at]);
   });
   fit_collected<false>(tracks, with_scale ? Align::sim3 : Align::se3, shared);
   for_group(n, [&](std::size_t item, unsigned at) {
     const Collected& found = shared.collected[at];
     const Fitted& fitted = shared.fitted[at];
     double sse = fitted.mean_square * found.n_fit;
-    if (sse != sse) sse = squares(Pair<false, T>(tracks, item), found, fitted.residual, shared);
-    if (threadIdx.x == 0) write_fit(fitted, found.n_fit, sse, item, out);
+    if (sse != sse) sse = squares(Pair<false, T>(tracks, item), found, fitted.residual, shared.warp[at]);
+    if (member<kLanes>() == 0) write_fit(fitted, found.n_fit, sse, item, out);
   });
 }
 
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 template <bool Poses, typename T>
 __device__ void fit_group(const Tracks<T>& tracks, const FitOptions& options, BlockShared& shared) {
   for_group(tracks.items.n, [&](std::size_t item, unsigned at) {
-    collect(Pair<Poses, T>(tracks, item), options.n_fit, shared, shared.collected[at]);
+    collect(Pair<Poses, T>(tracks, item), options.n_fit, shared.warp[at], shared.collected[at]);
   });
   fit_collected<Poses>(tracks, options.align, shared);
 }
@@ -120,14 +120,14 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
     const bool refused = found.refused != Reason::ok, plain = found.counted == static_cast<double>(pair.n);
     T* to = aligned + (Poses ? 16 : 3) * tracks.items.begin(item);
     double sse = 0.0;
-    for (std::size_t k = threadIdx.x; k < tracks.items.room(item); k += kThreads) {
+    for (std::size_t k = member<kLanes>(); k < tracks.items.room(item); k += kLanes) {
       write_moved(pair, refused ? pair.n : k, found.deviation > kAsIs, fitted, to + (Poses ? 16 : 3) * k);
       if (k >= pair.n || k >= options.n_fit || !(plain || counts(pair, k))) continue;
       const Vec3<double> off = off_target(fitted.residual, pair.x(k), pair.y(k));
       sse += dot(off, off);
     }
-    sse = block_sum<kThreads>(sse, shared.sums);
-    if (threadIdx.x == 0) write_fit(fitted, found.n_fit, sse, item, fits);
+    sse = block_sum<kLanes>(sse, shared.warp[at].sums);
+    if (member<kLanes>() == 0) write_fit(fitted, found.n_fit, sse, item, fits);
   });
 }
 
@@ -137,9 +137,8 @@ struct PoseError {
 };
 
 template <bool Poses, typename T>
-__device__ PoseError error_at(const Pair<Poses, T>& pair, std::size_t k, const Fitted& fitted,
-                              Relation relation, double deviation) {
-  const Vec3<double> off = off_target(fitted.residual, pair.x(k), pair.y(k));
+__device__ PoseError error_at(const Pair<Poses, T>& pair, std::size_t k, const Vec3<double>& off,
+                              const Fitted& fitted, Relation relation, double deviation) {
   const double squared = dot(off, off);
   if constexpr (Poses) {
     if (relation != Relation::translation && relation != Relation::point_distance) {
@@ -165,20 +164,23 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
     const Fitted& fitted = shared.fitted[at];
     const bool refused = found.refused != Reason::ok, plain = found.counted == static_cast<double>(pair.n);
     const std::size_t begin = tracks.items.begin(item);
-    double* errors = pair.n <= kHeld ? shared.held() : workspace + begin;
+    WarpShared& mine = shared.warp[at];
+    double* errors = pair.n <= kHeld ? mine.held() : workspace + begin;
     double sse = 0.0;
-    for (std::size_t k = threadIdx.x; k < tracks.items.room(item); k += kThreads) {
+    for_points(pair, pair.n, [&](std::size_t k, const Vec3<double>& x, const Vec3<double>& y) {
       PoseError error{0.0, std::nan("")};
-      if (k < pair.n && !refused && (plain || counts(pair, k)))
-        error = error_at(pair, k, fitted, relation, found.deviation);
+      if (!refused && (plain || counts(pair, k)))
+        error = error_at(pair, k, off_target(fitted.residual, x, y), fitted, relation, found.deviation);
       out.errors[begin + k] = static_cast<T>(error.value);
-      if (k < pair.n) errors[k] = error.value;
+      errors[k] = error.value;
       if (k < options.n_fit) sse += error.squared_distance;
-    }
-    sse = block_sum<kThreads>(sse, shared.sums);
-    write_statistics(errors, pair.n, fitted.fit.reason, Reason::not_finite, item, n_items, shared,
-                     out.statistics);
-    if (threadIdx.x != 0) return;
+    });
+    for (std::size_t k = pair.n + member<kLanes>(); k < tracks.items.room(item); k += kLanes)
+      out.errors[begin + k] = static_cast<T>(std::nan(""));
+    sse = block_sum<kLanes>(sse, mine.sums);
+    write_statistics<kLanes>(errors, pair.n, fitted.fit.reason, Reason::not_finite, item, n_items, mine.sums,
+                             mine.select, out.statistics);
+    if (member<kLanes>() != 0) return;
     out.deviation[item] = static_cast<T>(refused ? 0.0 : found.deviation);
     write_fit(fitted, found.n_fit, sse, item, out.fits);
   });

@@ -8,7 +8,7 @@
 namespace wmb::cuda {
 namespace {
 
-constexpr std::size_t kHeldSteps = kHeld / kStepErrors;
+constexpr std::size_t kHeldSteps = 512;  // errors of a kind that a block holds
 
 // What the second pass is told of an item by the first. Two passes, because what a fit and what an error
 // takes would not fit the registers together.
@@ -25,16 +25,16 @@ constexpr std::size_t kOfPrepared = (sizeof(Prepared) + sizeof(double) - 1) / si
 // The sum of the squared distances of the poses that were fitted to.
 template <typename T>
 __device__ double fitted_squares(const Pair<true, T>& pair, const Collected& found, std::size_t n_fit,
-                                 const Residual& r, BlockShared& shared) {
+                                 const Residual& r, WarpShared& shared) {
   if (found.n_fit == 0.0) return 0.0;
   const bool plain = found.counted == static_cast<double>(pair.n);
   double sum = 0.0;
-  for (std::size_t k = threadIdx.x; k < pair.n && k < n_fit; k += kThreads) {
+  for (std::size_t k = member<kLanes>(); k < pair.n && k < n_fit; k += kLanes) {
     if (!(plain || counts(pair, k))) continue;
     const Vec3<double> off = off_target(r, pair.x(k), pair.y(k));
     sum += dot(off, off);
   }
-  return block_sum<kThreads>(sum, shared.sums);
+  return block_sum<kLanes>(sum, shared.sums);
 }
 
 template <typename T>
@@ -44,16 +44,17 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   const std::size_t n_items = tracks.items.n;
   const Align align = options.fit.align;
   for_group(n_items, [&](std::size_t item, unsigned at) {
-    collect(Pair<true, T>(tracks, item), options.fit.n_fit, shared, shared.collected[at]);
-    if (align == Align::none && threadIdx.x == 0) shared.collected[at].n_fit = 0.0;  // nothing to report on
+    collect(Pair<true, T>(tracks, item), options.fit.n_fit, shared.warp[at], shared.collected[at]);
+    if (align == Align::none && member<kLanes>() == 0)
+      shared.collected[at].n_fit = 0.0;  // nothing to report on
   });
   fit_collected<true>(tracks, align, shared);
   for_group(n_items, [&](std::size_t item, unsigned at) {
     const Pair<true, T> pair(tracks, item);
     const Collected& found = shared.collected[at];
     const Fitted& fitted = shared.fitted[at];
-    const double sse = fitted_squares(pair, found, options.fit.n_fit, fitted.residual, shared);
-    if (threadIdx.x != 0) return;
+    const double sse = fitted_squares(pair, found, options.fit.n_fit, fitted.residual, shared.warp[at]);
+    if (member<kLanes>() != 0) return;
     const bool refused = found.refused != Reason::ok;
     const StepRule<double> rule{scale_of(fitted.fit), step_orientation_of(fitted.fit, align),
                                 options.world,        found.deviation > kPolishAbove,
@@ -87,7 +88,8 @@ template <typename T>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     relative_errors(Tracks<T> tracks, RpeOptions options, RpeOut<T> out, const Prepared* all,
                     double* workspace) {
-  __shared__ BlockShared shared;
+  __shared__ double held[kStepErrors * kHeldSteps], sums[kErrorSums * kThreads];
+  __shared__ SelectShared select;
   const std::size_t item = blockIdx.x;
   const Pair<true, T> pair(tracks, item);
   const Prepared& prepared = all[item];
@@ -95,7 +97,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   const std::size_t begin =
       out.starts == nullptr ? item * out.each : static_cast<std::size_t>(out.starts[item]);
   const bool is_held = count <= kHeldSteps;
-  double* errors = is_held ? shared.held() : workspace + begin;  // `stride` from one kind to the next
+  double* errors = is_held ? held : workspace + begin;  // `stride` from one kind to the next
   const std::size_t stride = is_held ? kHeldSteps : out.total;
   const int kinds = options.has_extra ? kStepErrors : kStepErrors - 1;
   const double nan = std::nan("");
@@ -115,8 +117,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   }
   __syncthreads();
   for (int kind = 0; kind < kinds; ++kind)
-    write_statistics(errors + kind * stride, count, prepared.aligned, Reason::no_pairs, item, tracks.items.n,
-                     shared, out.statistics[kind]);
+    write_statistics<kThreads>(errors + kind * stride, count, prepared.aligned, Reason::no_pairs, item,
+                               tracks.items.n, sums, select, out.statistics[kind]);
 }
 
 constexpr int kAngleThreads = 256;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact order statistics of an item's numbers, by one block. Numbers become integers of the same order; a
-// rank is then closed in by counting, eight bits at a time from the first in which the numbers differ at all.
-// Counts are integers, so the order of threads changes nothing.
+// Exact order statistics of an item's numbers, by one block, or one warp (see reduce.h). Numbers become
+// integers of the same order; a rank is then closed in by counting, eight bits at a time from the first in
+// which the numbers differ at all. Counts are integers, so the order of threads changes nothing.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "core/percentile.h"
-#include "cuda/launch.h"
+#include "cuda/reduce.h"
 
 namespace wmb::cuda {
 
@@ -28,7 +28,7 @@ __device__ inline double number_of(Key key) {
   return __longlong_as_double(static_cast<long long>(key & kSignOfKey ? key & ~kSignOfKey : ~key));
 }
 
-constexpr unsigned kWarp = 32, kAllLanes = 0xffffffffu, kMostWarps = 32;
+constexpr unsigned kAllLanes = 0xffffffffu, kMostWarps = 32;
 
 // What the threads of a block share while they select; may be used again at once.
 struct SelectShared {
@@ -46,12 +46,12 @@ __device__ Key block_least(Key mine, SelectShared& shared) {
     const Key other = __shfl_xor_sync(kAllLanes, mine, with);
     mine = other < mine ? other : mine;
   }
-  if (threadIdx.x % kWarp == 0) shared.of_warp[threadIdx.x / kWarp] = mine;
-  __syncthreads();
+  if (threadIdx.x % kWarp == 0) shared.of_warp[member<Threads>() / kWarp] = mine;
+  barrier<Threads>();
   Key least = shared.of_warp[0];
   for (unsigned warp = 1; warp < Threads / kWarp; ++warp)
     least = shared.of_warp[warp] < least ? shared.of_warp[warp] : least;
-  __syncthreads();
+  barrier<Threads>();
   return least;
 }
 
@@ -64,10 +64,10 @@ struct Extent {
 // value_at(k), for k below n, is a number, or NaN for one that does not count; it is asked several times.
 template <int Threads, typename ValueAt>
 __device__ Extent block_extent(ValueAt value_at, std::size_t n, SelectShared& shared) {
-  if (threadIdx.x == 0) shared.count = 0;
-  __syncthreads();
+  if (member<Threads>() == 0) shared.count = 0;
+  barrier<Threads>();
   Extent mine{0, ~Key{0}, 0};
-  for (std::size_t k = threadIdx.x; k < n; k += Threads) {
+  for (std::size_t k = member<Threads>(); k < n; k += Threads) {
     const double x = value_at(k);
     if (x != x) continue;
     const Key key = key_of(x);
@@ -119,17 +119,17 @@ __device__ Neighbours block_neighbours(ValueAt value_at, std::size_t n, const Ex
   unsigned left = rank, inside = extent.count;  // the rank among those that are left, and how many they are
   while (bits > 0 && inside > 1) {
     const int width = bits < kDigitBits ? bits : kDigitBits, shift = bits - width;
-    for (unsigned b = threadIdx.x; b < kBins; b += Threads) shared.bins[b] = 0;
-    __syncthreads();
-    for (std::size_t k = threadIdx.x; k < n; k += Threads) {
+    for (unsigned b = member<Threads>(); b < kBins; b += Threads) shared.bins[b] = 0;
+    barrier<Threads>();
+    for (std::size_t k = member<Threads>(); k < n; k += Threads) {
       const double x = value_at(k);
       const Key key = key_of(x);
       if (x == x && is_inside(key))
         atomicAdd(&shared.bins[static_cast<unsigned>(key >> shift) & ((1u << width) - 1)], 1u);
     }
-    __syncthreads();
-    if (threadIdx.x < kWarp) find_bin(left, shared);
-    __syncthreads();
+    barrier<Threads>();
+    if (member<Threads>() < kWarp) find_bin(left, shared);
+    barrier<Threads>();
     prefix |= static_cast<Key>(shared.bin) << shift;
     left -= shared.below;
     inside = shared.inside;
@@ -139,7 +139,7 @@ __device__ Neighbours block_neighbours(ValueAt value_at, std::size_t n, const Ex
   if (bits == 0 && same_next) return {number_of(prefix), number_of(prefix)};
   // The one number inside, or its like, and the least of those above.
   Key here = ~Key{0}, above = ~Key{0};
-  for (std::size_t k = threadIdx.x; k < n; k += Threads) {
+  for (std::size_t k = member<Threads>(); k < n; k += Threads) {
     const double x = value_at(k);
     if (x != x) continue;
     const Key key = key_of(x);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of trajectories share: a block takes a few pairs of them, one after the other, sums each
-// with all its threads, and then fits them side by side, a thread each. The fit of one is a long chain of
-// dependent operations, so taking them singly would leave the device waiting; a few fit the caches until they
-// are read again.
+// What the kernels of trajectories share: each warp of a block takes a pair of them, sums it, and then the
+// block fits its pairs side by side, a lane each. A fit is a long chain of dependent operations, which one
+// lane takes as long for as four; and a few pairs fit the caches until they are read again.
 #pragma once
 
 #include "cuda/reduce.h"
@@ -11,12 +10,11 @@
 
 namespace wmb::cuda {
 
-constexpr int kThreads = 128;
-constexpr int kBlocks = 4;      // of a multiprocessor, at least: 128 registers a thread
 constexpr unsigned kGroup = 4;  // pairs of trajectories of a block
-constexpr int kSums = 19;       // the moments' 17, and two counts
-constexpr int kHeldSums = 3;    // the most that are added up while errors are held in their place
-constexpr std::size_t kHeld = (kSums - kHeldSums) * kThreads;  // errors held in shared memory
+constexpr int kLanes = 32;      // that work on one of them
+constexpr int kThreads = kGroup * kLanes;
+constexpr int kBlocks = 4;  // of a multiprocessor, at least: 128 registers a thread
+constexpr int kSums = 19;   // the moments' 17, and two counts
 
 // What was found of one pair on the way to its fit.
 struct Collected {
@@ -37,14 +35,21 @@ struct Fitted {
   double mean_square;        // of the distances, where the moments tell it; else NaN
 };
 
-struct BlockShared {
-  double sums[kSums * kThreads];
+// Errors are held where sums were, all but the room that their own sums need.
+constexpr int kErrorSums = 2;
+constexpr std::size_t kHeld = (kSums - kErrorSums) * kLanes;
+
+struct WarpShared {
+  double sums[kSums * kLanes];
   SelectShared select;
+
+  __device__ double* held() { return sums + kErrorSums * kLanes; }
+};
+
+struct BlockShared {
+  WarpShared warp[kGroup];
   Collected collected[kGroup];
   Fitted fitted[kGroup];
-  unsigned refused;
-
-  __device__ double* held() { return sums + kHeldSums * kThreads; }
 };
 
 template <typename T>
@@ -125,16 +130,21 @@ __device__ inline double deviation_at(const T* poses, std::size_t k) {
   return pose_deviation(load_pose(poses + 16 * k), last);
 }
 
+// Whether the pair at k is to be used, if it is finite; a weight that is none is `refused`.
+template <bool Poses, typename T>
+__device__ inline bool is_used(const Pair<Poses, T>& pair, std::size_t k, unsigned& refused) {
+  if (pair.masked(k)) return false;
+  if (pair.weights == nullptr) return true;
+  const double weight = pair.weight(k);
+  if (!(weight >= 0.0 && weight - weight == 0.0)) refused = 1;
+  return weight > 0.0;
+}
+
 // Whether the pair at k counts. What cannot be said of the item as a whole goes to `deviation` and `refused`.
 template <bool Poses, typename T>
 __device__ inline bool counts(const Pair<Poses, T>& pair, std::size_t k, double& deviation,
                               unsigned& refused) {
-  if (pair.masked(k)) return false;
-  if (pair.weights != nullptr) {
-    const double weight = pair.weight(k);
-    if (!(weight >= 0.0 && weight - weight == 0.0)) refused = 1;
-    if (!(weight > 0.0)) return false;
-  }
+  if (!is_used(pair, k, refused)) return false;
   if constexpr (Poses) {
     const double est = deviation_at(pair.est, k), ref = deviation_at(pair.ref, k);
     if (is_refused(est) || is_refused(ref)) refused = 1;
@@ -152,16 +162,13 @@ __device__ inline bool counts(const Pair<Poses, T>& pair, std::size_t k) {
   return counts(pair, k, deviation, refused);
 }
 
-// The first that counts, in every thread; n where none does. Most often it is the very first, which every
-// thread can see for itself.
+// The first that counts, in every lane; n where none does.
 template <bool Poses, typename T>
-__device__ std::size_t first_that_counts(const Pair<Poses, T>& pair, BlockShared& shared) {
-  if (pair.n == 0 || counts(pair, 0)) return 0;
-  for (std::size_t base = 0; base < pair.n; base += kThreads) {
-    const std::size_t k = base + threadIdx.x;
-    const Key mine = k < pair.n && counts(pair, k) ? static_cast<Key>(k) : ~Key{0};
-    const Key least = block_least<kThreads>(mine, shared.select);
-    if (least != ~Key{0}) return static_cast<std::size_t>(least);
+__device__ std::size_t first_that_counts(const Pair<Poses, T>& pair) {
+  for (std::size_t base = 0; base < pair.n; base += kLanes) {
+    const std::size_t k = base + member<kLanes>();
+    const unsigned which = __ballot_sync(kAllLanes, k < pair.n && counts(pair, k));
+    if (which != 0) return base + static_cast<std::size_t>(__popc((which & (0u - which)) - 1));
   }
   return pair.n;
 }
@@ -194,47 +201,73 @@ struct Summed {
   }
 };
 
+// Calls body(k, x, y) for the poses before `end`, in each lane for its own; some loads go ahead of the calls.
+template <bool Poses, typename T, typename Body>
+__device__ inline void for_points(const Pair<Poses, T>& pair, std::size_t end, Body body) {
+  constexpr int kAtOnce = Poses ? 1 : 3;  // as many as fit the registers
+  for (std::size_t base = member<kLanes>(); base < end; base += kAtOnce * kLanes) {
+    Vec3<double> x[kAtOnce], y[kAtOnce];
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
+      const std::size_t k = base + u * kLanes, at = k < end ? k : base;
+      x[u] = pair.x(at);
+      y[u] = pair.y(at);
+    }
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u)
+      if (base + u * kLanes < end) body(base + u * kLanes, x[u], y[u]);
+  }
+}
+
 // One pass over a pair: which count, and the moments of the first n_fit poses about the first that counts.
 template <bool Poses, typename T>
-__device__ void collect(const Pair<Poses, T>& pair, std::size_t n_fit, BlockShared& shared, Collected& out) {
-  const std::size_t first = first_that_counts(pair, shared);
+__device__ void collect(const Pair<Poses, T>& pair, std::size_t n_fit, WarpShared& shared, Collected& out) {
+  const std::size_t first = first_that_counts(pair);
   const bool any = first < pair.n;
   const Vec3<double> zero{0, 0, 0}, origin_x = any ? pair.x(first) : zero,
                                     origin_y = any ? pair.y(first) : zero;
-  if (threadIdx.x == 0) shared.refused = 0;
   Summed sums;
   double deviation = 0.0, largest = 0.0;
   unsigned refused = 0;
-  for (std::size_t k = threadIdx.x; k < pair.n; k += kThreads) {
-    if (!counts(pair, k, deviation, refused)) continue;
+  auto add = [&](std::size_t k, const Vec3<double>& x, const Vec3<double>& y) {
     sums.of[17] += 1.0;
-    if (pair.weights != nullptr) largest = larger(largest, pair.weight(k));
-    if (k >= n_fit) continue;
+    if (k >= n_fit) return;
     sums.of[18] += 1.0;
-    sums.add(pair.x(k) - origin_x, pair.y(k) - origin_y, 1.0);
+    sums.add(x - origin_x, y - origin_y, 1.0);
+  };
+  if constexpr (Poses) {
+    for (std::size_t k = member<kLanes>(); k < pair.n; k += kLanes)
+      if (counts(pair, k, deviation, refused)) add(k, pair.x(k), pair.y(k));
+  } else {
+    for_points(pair, pair.n, [&](std::size_t k, const Vec3<double>& x, const Vec3<double>& y) {
+      if (!is_used(pair, k, refused) || !is_finite(x) || !is_finite(y)) return;
+      largest = larger(largest, pair.weight(k));
+      add(k, x, y);
+    });
   }
-  block_sums<kThreads, kSums>(sums.of, shared.sums);
-  if (refused != 0) atomicOr(&shared.refused, 1u);
-  // Of the threads' deviations, or weights: one of the two is zero.
-  const Key above = ~block_least<kThreads>(~key_of(larger(deviation, largest)), shared.select);
-  if (threadIdx.x != 0) return;
+  block_sums<kLanes, kSums>(sums.of, shared.sums);
+  const bool any_refused = __any_sync(kAllLanes, refused != 0) != 0;
+  // Of the lanes' deviations, or weights: one of the two is zero.
+  const Key above = ~block_least<kLanes>(~key_of(larger(deviation, largest)), shared.select);
+  if (member<kLanes>() != 0) return;
   sums.write(sums.of[18], origin_x, origin_y, out.moments);
   out.first = first;
   out.counted = sums.of[17];
   out.n_fit = sums.of[18];
   out.deviation = Poses ? number_of(above) : 0.0;
   out.largest_weight = Poses ? 1.0 : number_of(above);
-  out.refused = shared.refused == 0 ? Reason::ok : Poses ? Reason::not_a_pose : Reason::weight_not_usable;
+  out.refused = !any_refused ? Reason::ok : Poses ? Reason::not_a_pose : Reason::weight_not_usable;
 }
 
-// Calls body(item, its place in the group) for the items of this block, in all threads.
+// Calls body(item, its place in the group) for the items of this block, in all lanes of a warp each.
 template <typename Body>
 __device__ void for_group(std::size_t n_items, Body body) {
-  const std::size_t first = std::size_t{blockIdx.x} * kGroup;
-  for (unsigned i = 0; i < kGroup && first + i < n_items; ++i) body(first + i, i);
+  const unsigned at = threadIdx.x / kLanes;
+  const std::size_t item = std::size_t{blockIdx.x} * kGroup + at;
+  if (item < n_items) body(item, at);
 }
 
-// The same in one thread an item.
+// The same in one thread an item, and a barrier on either side.
 template <typename Body>
 __device__ void each_of_group(std::size_t n_items, Body body) {
   const std::size_t item = std::size_t{blockIdx.x} * kGroup + threadIdx.x;
@@ -313,40 +346,40 @@ __device__ void write_fit(const Fitted& fitted, double n_fit, double sse, std::s
   if (out.aligned != nullptr) out.aligned[item] = static_cast<std::uint8_t>(aligned_status(f.reason));
 }
 
-// The statistics of the errors that are not NaN, by the block. `otherwise` is why there is none where the
-// alignment does not say it.
-template <typename T>
+// The statistics of the errors that are not NaN, by a block or a warp; `sums` has room for kErrorSums numbers
+// a thread. `otherwise` is why there is none where the alignment does not say it.
+template <int Threads, typename T>
 __device__ void write_statistics(const double* errors, std::size_t n, Reason aligned, Reason otherwise,
-                                 std::size_t item, std::size_t n_items, BlockShared& shared,
+                                 std::size_t item, std::size_t n_items, double* sums, SelectShared& select,
                                  const StatisticsOut<T>& out) {
   auto error_at = [&](std::size_t k) { return errors[k]; };
-  const Extent extent = block_extent<kThreads>(error_at, n, shared.select);
+  const Extent extent = block_extent<Threads>(error_at, n, select);
   const double nan = std::nan(""), count = static_cast<double>(extent.count);
   double numbers[7] = {nan, nan, nan, nan, nan, nan, nan};
   if (extent.count > 0) {
-    double sums[2] = {0.0, 0.0}, off = 0.0;
-    for (std::size_t k = threadIdx.x; k < n; k += kThreads) {
+    double of_errors[kErrorSums] = {0.0, 0.0}, off = 0.0;
+    for (std::size_t k = member<Threads>(); k < n; k += Threads) {
       const double e = errors[k];
       if (e != e) continue;
-      sums[0] += e;
-      sums[1] += e * e;
+      of_errors[0] += e;
+      of_errors[1] += e * e;
     }
-    block_sums<kThreads, 2>(sums, shared.sums);
-    const double mean = sums[0] / count;
-    for (std::size_t k = threadIdx.x; k < n; k += kThreads) {
+    block_sums<Threads, kErrorSums>(of_errors, sums);
+    const double mean = of_errors[0] / count;
+    for (std::size_t k = member<Threads>(); k < n; k += Threads) {
       const double e = errors[k] - mean;
       if (errors[k] == errors[k]) off += e * e;
     }
-    off = block_sum<kThreads>(off, shared.sums);
-    numbers[0] = std::sqrt(sums[1] / count);
+    off = block_sum<Threads>(off, sums);
+    numbers[0] = std::sqrt(of_errors[1] / count);
     numbers[1] = mean;
-    numbers[2] = block_median<kThreads>(error_at, n, extent, shared.select);
+    numbers[2] = block_median<Threads>(error_at, n, extent, select);
     numbers[3] = std::sqrt(off / count);
     numbers[4] = number_of(extent.least);
     numbers[5] = number_of(extent.largest);
-    numbers[6] = sums[1];
+    numbers[6] = of_errors[1];
   }
-  if (threadIdx.x != 0) return;
+  if (member<Threads>() != 0) return;
   for (int k = 0; k < 7; ++k) out.numbers[k * n_items + item] = static_cast<T>(numbers[k]);
   out.count[item] = static_cast<std::int64_t>(extent.count);
   const bool none = extent.count == 0;
