@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -73,36 +75,46 @@ def test_core_headers_compile_for_the_device(tmp_path: Path) -> None:
     assert headers
 
 
-KERNELS = sorted((REPO / "kernels" / "cuda").glob("*.cu"))
-
-
-@pytest.mark.parametrize("source", KERNELS, ids=[source.stem for source in KERNELS])
-def test_kernels_fit_the_device(source: Path, tmp_path: Path) -> None:
-    """No kernel spills registers, and four blocks of 128 threads or two of 256 fit a multiprocessor of 65536."""
-    nvcc = need("nvcc", "WMB_REQUIRE_NVCC")
-    folders = [f"-I{REPO / folder}" for folder in ("csrc", "kernels")]
-    options = ["-std=c++17", "-O3", "-arch=sm_90", "--fmad=false", "--expt-relaxed-constexpr", "-Xptxas=-v", "-cubin"]
-    done = subprocess.run(
-        [nvcc, *options, *folders, "-o", str(tmp_path / "kernels.cubin"), str(source)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    print(done.stderr)
-    assert all(int(n) == 0 for n in re.findall(r"(\d+) bytes spill", done.stderr))
-    assert all(int(n) <= 128 for n in re.findall(r"Used (\d+) registers", done.stderr))
-
-
-def test_cuda_module_imports_without_a_driver() -> None:
-    """Where the build had nvcc, the module must load on any machine, and say what is missing."""
+def cuda_module() -> ModuleType:
+    """The CUDA module; a test that needs it is skipped without it, or fails where the environment requires it."""
     try:
-        from wmb_fast.kernels import _cuda
+        return importlib.import_module("wmb_fast.kernels._cuda")
     except ImportError:
         if os.environ.get("WMB_REQUIRE_NVCC") == "1":
             pytest.fail("WMB_REQUIRE_NVCC=1 and this build has no CUDA module")
         pytest.skip("this build has no CUDA module")
-    error, count, text = _cuda.probe_devices()
+
+
+def test_kernels_fit_each_device_they_are_compiled_for() -> None:
+    """On 9.0 none spills, and four blocks of 128 threads or two of 256 fit a multiprocessor of 65536 registers.
+
+    The older and the newer devices get by with what 9.0 was written for, and 48 bytes at the most.
+    """
+    triton = pytest.importorskip("triton")
+    module = cuda_module()
+    tool = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "cuobjdump"
+    done = subprocess.run(
+        [str(tool), "--dump-resource-usage", str(module.__file__)], capture_output=True, text=True, check=True
+    )
+    seen: dict[str, list[tuple[str, int, int]]] = {}
+    for part in done.stdout.split("Fatbin elf code:")[1:]:
+        device = re.search(r"arch = (sm_\d+)", part)
+        assert device is not None
+        uses = re.findall(r"Function (\S+):\s+REG:(\d+) STACK:(\d+)", part)
+        seen.setdefault(device[1], []).extend((name, int(registers), int(stack)) for name, registers, stack in uses)
+    assert set(seen) == {"sm_80", "sm_90", "sm_100"}
+    assert len({len(kernels) for kernels in seen.values()}) == 1
+    for device, kernels in sorted(seen.items()):
+        print(f"{device}: {len(kernels)} kernels")
+        for name, registers, stack in kernels:
+            print(f"  {registers:3} registers {stack:3} bytes of stack  {name}")
+            assert registers <= 128
+            assert stack <= (0 if device == "sm_90" else 48)
+
+
+def test_cuda_module_imports_without_a_driver() -> None:
+    """Where the build had nvcc, the module must load on any machine, and say what is missing."""
+    error, count, text = cuda_module().probe_devices()
     assert (error == 0) == (text == "")
     assert count >= 0
 
