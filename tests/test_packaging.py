@@ -88,7 +88,7 @@ def cuda_module() -> ModuleType:
 def test_kernels_fit_each_device_they_are_compiled_for() -> None:
     """On 9.0 none spills, and four blocks of 128 threads or two of 256 fit a multiprocessor of 65536 registers.
 
-    The older and the newer devices get by with what 9.0 was written for, and 48 bytes at the most.
+    The older and the newer devices get by with what 9.0 was written for, and 64 bytes at the most.
     """
     triton = pytest.importorskip("triton")
     module = cuda_module()
@@ -109,7 +109,7 @@ def test_kernels_fit_each_device_they_are_compiled_for() -> None:
         for name, registers, stack in kernels:
             print(f"  {registers:3} registers {stack:3} bytes of stack  {name}")
             assert registers <= 128
-            assert stack <= (0 if device == "sm_90" else 48)
+            assert stack <= (0 if device == "sm_90" else 64)
 
 
 def test_cuda_module_imports_without_a_driver() -> None:
