@@ -172,7 +172,7 @@ __device__ inline bool error_of(const Clips<T>& clips, const ErrorRule& rule, do
 }
 
 template <bool kPixels, typename T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 4)
     compare_pairs(Clips<T> clips, ErrorRule rule, std::size_t first, Sizes sizes, Room<T> room, T* per_pair) {
   __shared__ PairRoom<T> pair;
   const std::int64_t i = blockIdx.x / clips.frames, j = blockIdx.x % clips.frames;

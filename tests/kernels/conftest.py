@@ -19,6 +19,9 @@ from kernels_on_the_host import build
 
 from wmb_fast._walls import arrays, dispatch
 
+# What Triton's interpreter runs is for processes of its own: test_triton.py.
+collect_ignore = [] if os.environ.get("TRITON_INTERPRET") == "1" else ["interpreted"]
+
 
 @pytest.fixture(scope="session")
 def host_module(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
