@@ -72,6 +72,7 @@ $(VENV)/dev-tools: $(PY) pyproject.toml
 	$(PIP) install 'ruff>=0.9' 'mypy>=1.14' 'clang-format>=19' types-PyYAML
 	@touch $@
 
-$(VENV)/bench-tools: $(PY) pyproject.toml
-	$(PIP) install $(TORCH) '.[score,bench]'
+# What the extras name, beside the package that is installed already: it is not built again.
+$(VENV)/bench-tools: $(PY) pyproject.toml | $(VENV)/installed
+	$(PIP) install $(TORCH) 'wmb-fast[score,bench]'
 	@touch $@

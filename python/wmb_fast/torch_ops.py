@@ -121,10 +121,7 @@ def _reprojection(depth: Tensor, poses: Tensor, intrinsics: Tensor, *_: Any, **_
 
 
 def _states(points: Tensor, depth: Tensor, intrinsics: Tensor, T_cam_world: Tensor, *_: Any, **__: Any) -> Tensor:
-    batch = torch.broadcast_shapes(
-        points.shape[:-3], depth.shape[:-2], _camera(intrinsics)[0].shape[: -_camera(intrinsics)[1]],
-        T_cam_world.shape[:-2],
-    )  # fmt: skip
+    batch = _views(depth, (points, 3), _camera(intrinsics), (T_cam_world, 2))
     return points.new_empty((*batch, points.shape[-3]), dtype=torch.uint8)
 
 

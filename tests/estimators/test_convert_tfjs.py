@@ -67,7 +67,7 @@ def last(value: Any) -> np.ndarray[Any, Any]:
     return np.asarray(value.numpy().transpose(0, 2, 3, 1))
 
 
-def close(got: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> None:
+def assert_close(got: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> None:
     assert got.shape == expected.shape
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5)  # float32 sums of up to 36 products of about 1
 
@@ -76,14 +76,14 @@ def close(got: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> None:
 def test_pools(op: str, oracle: Any) -> None:
     model = Model()
     model.node("y", op, "x", ksize=sides(2, 4), strides=sides(2, 4), padding="VALID")
-    close(model.run(y=("y", (1, 3, 2, 4)))["y"], last(oracle(second(X), (2, 4))))
+    assert_close(model.run(y=("y", (1, 3, 2, 4)))["y"], last(oracle(second(X), (2, 4))))
 
 
 def test_resizing_is_between_centres() -> None:
     model = Model()
     model.node("y", "ResizeBilinear", "x", model.const("size", [12, 12], "int32"))
     expected = F.interpolate(second(X), (12, 12), mode="bilinear", align_corners=False)
-    close(model.run(y=("y", (1, 12, 12, 4)))["y"], last(expected))
+    assert_close(model.run(y=("y", (1, 12, 12, 4)))["y"], last(expected))
 
 
 @pytest.mark.parametrize("kernel", [2, 3])
@@ -94,7 +94,7 @@ def test_transposed_convolutions_cut_at_the_end(kernel: int) -> None:
     names = (model.const("sizes", [1, 12, 16, 5], "int32"), model.const("w", weight), "x")
     model.node("y", "Conv2DBackpropInput", *names, strides=sides(2, 2), padding="SAME")
     whole = F.conv_transpose2d(second(X), torch.from_numpy(weight.transpose(3, 2, 0, 1).copy()), stride=2)
-    close(model.run(y=("y", (1, 12, 16, 5)))["y"], last(whole)[:, :12, :16])
+    assert_close(model.run(y=("y", (1, 12, 16, 5)))["y"], last(whole)[:, :12, :16])
 
 
 @pytest.mark.parametrize(("size", "stride"), [(3, 1), (3, 2)])
@@ -108,9 +108,9 @@ def test_convolutions(size: int, stride: int) -> None:
     out = model.run(y=("y", (1, 6 // stride, 8 // stride, 3)), z=("z", (1, 6 // stride, 8 // stride, 4)))
     before, after = (1, 1) if stride == 1 else (0, 1)
     padded = F.pad(second(X), (before, after, before, after))
-    close(out["y"], last(F.conv2d(padded, torch.from_numpy(full.transpose(3, 2, 0, 1).copy()), stride=stride)))
+    assert_close(out["y"], last(F.conv2d(padded, torch.from_numpy(full.transpose(3, 2, 0, 1).copy()), stride=stride)))
     separate = torch.from_numpy(each.transpose(2, 3, 0, 1).copy())
-    close(out["z"], last(F.conv2d(padded, separate, stride=stride, groups=4)))
+    assert_close(out["z"], last(F.conv2d(padded, separate, stride=stride, groups=4)))
 
 
 def test_pieces_are_told_apart_and_put_together() -> None:
@@ -139,7 +139,7 @@ def test_what_is_done_number_by_number() -> None:
     model.node("y", "Sigmoid", model.node("e", "Identity", "d"))
     total = np.where(X > 0, X, np.float32(0.1) * X) + np.clip(9 * X, 0, 6) + X
     padded = np.pad(total, ((0, 0), (1, 2), (0, 1), (0, 0)), constant_values=-7)
-    close(model.run(y=("y", (1, 9, 9, 4)))["y"], 1 / (1 + np.exp(-padded)))
+    assert_close(model.run(y=("y", (1, 9, 9, 4)))["y"], 1 / (1 + np.exp(-padded)))
 
 
 def test_models_that_are_none() -> None:

@@ -46,7 +46,7 @@ def reasons(record: Any) -> list[str]:
     return [record.reason(at) for at in np.ndindex(*shape)]
 
 
-def same_as_host(op: Callable[..., Any], *arrays: Any, dtype: str = "float64", **options: Any) -> Any:
+def assert_same_as_host(op: Callable[..., Any], *arrays: Any, dtype: str = "float64", **options: Any) -> Any:
     want = op(*arrays, **options)
     got = op(*map(tensors, arrays), **{name: tensors(value) for name, value in options.items()})
     rel = FLOAT32_REL if dtype == "float32" else FLOAT64_REL
@@ -61,8 +61,8 @@ def same_as_host(op: Callable[..., Any], *arrays: Any, dtype: str = "float64", *
 def test_umeyama_of_odd_sizes(n: int, dtype: str) -> None:
     x, y = points(3, n, dtype=dtype)
     for with_scale in (True, False):
-        same_as_host(wmb.umeyama, x, y, with_scale=with_scale, dtype=dtype)
-    one = same_as_host(wmb.umeyama, x[0], y[0], dtype=dtype)
+        assert_same_as_host(wmb.umeyama, x, y, with_scale=with_scale, dtype=dtype)
+    one = assert_same_as_host(wmb.umeyama, x[0], y[0], dtype=dtype)
     assert one.rotation.shape == (3, 3)
     assert one.scale.shape == ()
 
@@ -78,11 +78,11 @@ def test_umeyama_with_weights_masks_and_lengths(dtype: str) -> None:
     x[0, 0, 5] = np.nan
     y[1, 1, 0] = np.inf
     for options in ({"weights": weights}, {"mask": mask}, {"weights": weights, "mask": mask}, {}):
-        same_as_host(wmb.umeyama, x, y, lengths=lengths, dtype=dtype, **options)
-        same_as_host(wmb.umeyama, x, y, dtype=dtype, with_scale=False, **options)
-    same_as_host(wmb.umeyama, x, y, weights=np.zeros_like(weights), dtype=dtype)
+        assert_same_as_host(wmb.umeyama, x, y, lengths=lengths, dtype=dtype, **options)
+        assert_same_as_host(wmb.umeyama, x, y, dtype=dtype, with_scale=False, **options)
+    assert_same_as_host(wmb.umeyama, x, y, weights=np.zeros_like(weights), dtype=dtype)
     huge = np.where(weights > 0, weights * 1e30, 0).astype(dtype)
-    same_as_host(wmb.umeyama, x, y, weights=huge, dtype=dtype)
+    assert_same_as_host(wmb.umeyama, x, y, weights=huge, dtype=dtype)
 
 
 def test_lengths_on_the_device_are_held_within_the_room() -> None:
@@ -126,19 +126,19 @@ KINDS = (
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_has_no_unique_answer(kind: str) -> None:
     x, y = degenerate(kind)
-    same_as_host(wmb.umeyama, x, y, with_scale=False)
-    same_as_host(wmb.umeyama, x, y)
+    assert_same_as_host(wmb.umeyama, x, y, with_scale=False)
+    assert_same_as_host(wmb.umeyama, x, y)
     if kind == "coarse":  # the errors of what is not aligned have lost their digits
-        same_as_host(wmb.ate, x, y)
+        assert_same_as_host(wmb.ate, x, y)
         return
     for align in ("sim3", "se3", "scale", "none"):
-        same_as_host(wmb.ate, x, y, align=align)
-        same_as_host(wmb.align_trajectory, x, y, mode=align)
+        assert_same_as_host(wmb.ate, x, y, align=align)
+        assert_same_as_host(wmb.align_trajectory, x, y, mode=align)
     rotations = np.broadcast_to(np.eye(3), (len(x), 3, 3))
     est, ref = poses_from(rotations, x), poses_from(rotations, y)
     for align in ("sim3", "origin"):
-        same_as_host(wmb.ape, est, ref, align=align, relation="full")
-        same_as_host(wmb.align_trajectory, est, ref, mode=align)
+        assert_same_as_host(wmb.ape, est, ref, align=align, relation="full")
+        assert_same_as_host(wmb.align_trajectory, est, ref, mode=align)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -150,12 +150,12 @@ def test_every_alignment(align: str, dtype: str) -> None:
     est[0, 0, 7, 1, 1] = np.nan
     ref[1, 1, 0, 2, 3] = np.inf
     for options in ({}, {"mask": mask, "lengths": lengths}, {"n_align": 5}, {"n_align": 3, "mask": mask}):
-        same_as_host(wmb.align_trajectory, est, ref, mode=align, dtype=dtype, **options)
-        same_as_host(wmb.ape, est, ref, align=align, dtype=dtype, **options)
+        assert_same_as_host(wmb.align_trajectory, est, ref, mode=align, dtype=dtype, **options)
+        assert_same_as_host(wmb.ape, est, ref, align=align, dtype=dtype, **options)
         if align != "origin":
             x, y = est[..., :3, 3].copy(), ref[..., :3, 3].copy()
-            same_as_host(wmb.align_trajectory, x, y, mode=align, dtype=dtype, **options)
-            same_as_host(wmb.ape, x, y, align=align, dtype=dtype, **options)
+            assert_same_as_host(wmb.align_trajectory, x, y, mode=align, dtype=dtype, **options)
+            assert_same_as_host(wmb.ape, x, y, align=align, dtype=dtype, **options)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -164,19 +164,19 @@ def test_every_relation(relation: str, dtype: str) -> None:
     est, ref = pair(3, 33, dtype=dtype)
     est[1, 3, 0, 0] = np.nan
     options = {"relation": relation, "align": "se3"}
-    got = same_as_host(wmb.ape, est, ref, dtype=dtype, **options)
+    got = assert_same_as_host(wmb.ape, est, ref, dtype=dtype, **options)
     assert got.errors.shape == (3, 33)
     off = est.astype(np.float64)
     off[..., :3, :3] *= 1 + 1e-3  # off SO(3): taken for the nearest rotation
-    same_as_host(wmb.ape, off.astype(dtype), ref, dtype=dtype, **options)
-    same_as_host(wmb.align_trajectory, off.astype(dtype), ref, dtype=dtype)
+    assert_same_as_host(wmb.ape, off.astype(dtype), ref, dtype=dtype, **options)
+    assert_same_as_host(wmb.align_trajectory, off.astype(dtype), ref, dtype=dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_long_trajectories(dtype: str) -> None:
     x, y = points(2, LONG, dtype=dtype)
-    same_as_host(wmb.ate, x, y, align="se3", dtype=dtype)
-    same_as_host(wmb.ate, x[:, :1537], y[:, :1537], dtype=dtype)
+    assert_same_as_host(wmb.ate, x, y, align="se3", dtype=dtype)
+    assert_same_as_host(wmb.ate, x[:, :1537], y[:, :1537], dtype=dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -186,12 +186,12 @@ def test_lists_of_trajectories(dtype: str) -> None:
     rng = np.random.default_rng(4)
     masks = [rng.random(len(e)) < 0.9 for e in est]
     for options in ({}, {"mask": masks}):
-        same_as_host(wmb.align_trajectory, est, ref, dtype=dtype, **options)
-        same_as_host(wmb.ape, est, ref, relation="full", dtype=dtype, **options)
+        assert_same_as_host(wmb.align_trajectory, est, ref, dtype=dtype, **options)
+        assert_same_as_host(wmb.ape, est, ref, relation="full", dtype=dtype, **options)
     x, y = ([p[:, :3, 3].copy() for p in side] for side in (est, ref))
     weights = [rng.random(len(e)).astype(dtype) for e in est]
-    same_as_host(wmb.umeyama, x, y, weights=weights, mask=masks, dtype=dtype)
-    same_as_host(wmb.ate, x, y, dtype=dtype)
+    assert_same_as_host(wmb.umeyama, x, y, weights=weights, mask=masks, dtype=dtype)
+    assert_same_as_host(wmb.ate, x, y, dtype=dtype)
 
 
 def test_a_view_that_begins_between_boundaries() -> None:
@@ -231,7 +231,7 @@ def test_a_matrix_that_is_no_pose_is_reported(fault: str) -> None:
         assert torch.isnan(value).all()
     mask = np.ones((3, 30), bool)
     mask[1, 7] = False
-    same_as_host(wmb.ape, est, ref, mask=mask)
+    assert_same_as_host(wmb.ape, est, ref, mask=mask)
     assert wmb.umeyama(*tensors([est[..., 3].copy()[..., :3], ref[..., 3].copy()[..., :3]])).status.tolist() == [0] * 3
 
 
@@ -244,7 +244,7 @@ def test_a_weight_that_is_none_is_reported() -> None:
     assert fit.reason(1) == "a weight is negative or not finite"
     assert torch.isnan(fit.rotation[1:]).all()
     mask = np.isfinite(weights) & (weights > 0)
-    same_as_host(wmb.umeyama, x, y, weights=weights, mask=mask)
+    assert_same_as_host(wmb.umeyama, x, y, weights=weights, mask=mask)
 
 
 def test_a_fit_without_a_point_leaves_no_error() -> None:

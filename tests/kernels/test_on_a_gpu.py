@@ -69,12 +69,13 @@ def test_the_same_bits_from_run_to_run_and_on_any_stream(op: str) -> None:
 @pytest.mark.parametrize("op", ASYNCHRONOUS)
 def test_nothing_waits_for_the_device(op: str) -> None:
     tensors = {name: torch.from_numpy(array).cuda() for name, array in CALLS[op].arrays.items()}
-    CALLS[op].of(op, **tensors)
-    torch.cuda.set_sync_debug_mode("error")
+    want = CALLS[op].of(op, **tensors)
+    torch.cuda.set_sync_debug_mode("error")  # what waits raises
     try:
-        CALLS[op].of(op, **tensors)
+        got = CALLS[op].of(op, **tensors)
     finally:
         torch.cuda.set_sync_debug_mode("default")
+    assert_same([v for _, v in on_the_host(got)], [v for _, v in on_the_host(want)])
 
 
 @pytest.mark.parametrize("op", ASYNCHRONOUS)

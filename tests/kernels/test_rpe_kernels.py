@@ -33,7 +33,7 @@ def tensors(value: Any) -> Any:
     return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
 
 
-def same_as_host(est: Any, ref: Any, dtype: str = "float64", **options: Any) -> Any:
+def assert_same_as_host(est: Any, ref: Any, dtype: str = "float64", **options: Any) -> Any:
     want = wmb.rpe(est, ref, **options)
     got = wmb.rpe(tensors(est), tensors(ref), **{name: tensors(value) for name, value in options.items()})
     rel, size = (FLOAT32_REL, ANGLE_FLOAT32_DEG) if dtype == "float32" else (FLOAT64_REL, 1e-10)
@@ -49,8 +49,8 @@ def same_as_host(est: Any, ref: Any, dtype: str = "float64", **options: Any) -> 
 def test_odd_sizes_and_steps(n: int, dtype: str) -> None:
     est, ref = pair(3, n, dtype=dtype)
     for delta, all_pairs in ((1, True), (2, False), (64, True), (n, False)):
-        same_as_host(est, ref, delta=delta, all_pairs=all_pairs, dtype=dtype)
-    assert same_as_host(est[0], ref[0], dtype=dtype).pairs.shape == (n - 1, 2)
+        assert_same_as_host(est, ref, delta=delta, all_pairs=all_pairs, dtype=dtype)
+    assert assert_same_as_host(est[0], ref[0], dtype=dtype).pairs.shape == (n - 1, 2)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -58,8 +58,8 @@ def test_every_relation_in_either_frame(relation: str) -> None:
     est, ref = pair(2, 40)
     ref[0, 3, :3, 3] = ref[0, 2, :3, 3]  # a step of length zero
     for frame in ("local", "world"):
-        same_as_host(est, ref, relation=relation, frame=frame, align="sim3")
-    same_as_host(*pair(2, 40, dtype="float32"), relation=relation, dtype="float32")
+        assert_same_as_host(est, ref, relation=relation, frame=frame, align="sim3")
+    assert_same_as_host(*pair(2, 40, dtype="float32"), relation=relation, dtype="float32")
 
 
 @pytest.mark.parametrize("align", ALIGNMENTS)
@@ -70,8 +70,8 @@ def test_every_alignment_with_masks_and_lengths(align: str) -> None:
     est[0, 1, 3, 0, 0], ref[1, 2, 0, 3, 3] = np.nan, np.inf
     lengths = np.array([[50, 0, 1], [2, 33, 50]])
     for options in ({}, {"lengths": [[50, 0, 1], [2, 33, 49]]}, {"mask": mask}, {"n_align": 4}):
-        same_as_host(est, ref, align=align, frame="world", **options)
-    same_as_host(est, ref, align=align, mask=np.zeros((2, 3, 50), bool))
+        assert_same_as_host(est, ref, align=align, frame="world", **options)
+    assert_same_as_host(est, ref, align=align, mask=np.zeros((2, 3, 50), bool))
     wide = wmb.rpe(*tensors([est, ref]), align=align, lengths=tensors(lengths), delta=2)
     host = wmb.rpe(est, ref, align=align, lengths=lengths, delta=2)
     assert wide.pairs.shape == (2, 3, 48, 2)
@@ -92,11 +92,11 @@ def test_lengths_that_only_the_device_knows_leave_room_for_all() -> None:
 def test_lists_and_long_trajectories(dtype: str) -> None:
     est, ref = (list(side) for side in zip(*(pair(n, dtype=dtype) for n in (1, 5, 130, 2)), strict=True))
     rng = np.random.default_rng(2)
-    same_as_host(est, ref, delta=2, dtype=dtype)
-    same_as_host(est, ref, mask=[rng.random(len(e)) < 0.8 for e in est], relation="full", dtype=dtype)
-    same_as_host(*pair(2, LONG, dtype=dtype), relation="point_distance", dtype=dtype)
+    assert_same_as_host(est, ref, delta=2, dtype=dtype)
+    assert_same_as_host(est, ref, mask=[rng.random(len(e)) < 0.8 for e in est], relation="full", dtype=dtype)
+    assert_same_as_host(*pair(2, LONG, dtype=dtype), relation="point_distance", dtype=dtype)
     est, ref = (list(side) for side in zip(*(pair(n, dtype=dtype) for n in (LONG, 3)), strict=True))
-    same_as_host(est, ref, relation="full", dtype=dtype)
+    assert_same_as_host(est, ref, relation="full", dtype=dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -104,7 +104,7 @@ def test_matrices_off_so3(dtype: str) -> None:
     est, ref = pair(2, 30, dtype=dtype)
     est[0, ::3, :3, :3] *= 1.001
     ref[1, 1::2, :3, :3] *= 0.98
-    same_as_host(est, ref, relation="full", dtype=dtype)
+    assert_same_as_host(est, ref, relation="full", dtype=dtype)
 
 
 def test_a_matrix_that_is_no_pose_is_reported() -> None:

@@ -31,7 +31,7 @@ def gpu() -> None:
         pytest.skip(why_not)
 
 
-def same_as_the_host(op: Any, *arguments: Any, **options: Any) -> None:
+def assert_same_as_the_host(op: Any, *arguments: Any, **options: Any) -> None:
     want = op(*arguments, **options)
     got = op(*(x.cuda() if isinstance(x, torch.Tensor) else x for x in arguments), **options)
     assert_same([value.cpu() for _, value in leaves(got)], [value for _, value in leaves(want)])
@@ -41,23 +41,23 @@ def same_as_the_host(op: Any, *arguments: Any, **options: Any) -> None:
 @pytest.mark.parametrize(("n", "m", "dim"), SIZES)
 def test_bits_of_the_host(n: int, m: int, dim: int, dtype: str) -> None:
     a, b = (torch.from_numpy(rows(size, dim, size)).to(getattr(torch, dtype)) for size in (n, m))
-    same_as_the_host(wmb.nearest, a, b)
-    same_as_the_host(wmb.nearest, a, b, metric="l2")
-    same_as_the_host(wmb.mutual_matches, a, b, ratio=0.97)
-    same_as_the_host(wmb.patch_best_match, a, b)
-    same_as_the_host(wmb.topk, a, b, 5)
-    same_as_the_host(wmb.topk, a, b, 70)
-    same_as_the_host(wmb.cosine_pairs, a, b[:1])
+    assert_same_as_the_host(wmb.nearest, a, b)
+    assert_same_as_the_host(wmb.nearest, a, b, metric="l2")
+    assert_same_as_the_host(wmb.mutual_matches, a, b, ratio=0.97)
+    assert_same_as_the_host(wmb.patch_best_match, a, b)
+    assert_same_as_the_host(wmb.topk, a, b, 5)
+    assert_same_as_the_host(wmb.topk, a, b, 70)
+    assert_same_as_the_host(wmb.cosine_pairs, a, b[:1])
     if dtype in ("float32", "float64"):
-        same_as_the_host(wmb.cosine_matrix, a, b)
-        same_as_the_host(wmb.cosine_matrix, a)
+        assert_same_as_the_host(wmb.cosine_matrix, a, b)
+        assert_same_as_the_host(wmb.cosine_matrix, a)
 
 
 def test_bytes_and_padded_batches() -> None:
     bits = torch.from_numpy(np.random.default_rng(0).integers(0, 256, (2, 700, 33), np.uint8))
-    same_as_the_host(wmb.nearest, *bits, metric="hamming")
+    assert_same_as_the_host(wmb.nearest, *bits, metric="hamming")
     a = torch.from_numpy(rows(3 * 70, 17, 1)).reshape(3, 70, 17)
-    same_as_the_host(wmb.nearest, a, a.flip(1), lengths=[70, 0, 33], lengths_b=[5, 70, 64])
+    assert_same_as_the_host(wmb.nearest, a, a.flip(1), lengths=[70, 0, 33], lengths_b=[5, 70, 64])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])

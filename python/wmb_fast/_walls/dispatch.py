@@ -35,7 +35,7 @@ def available_backends(op: str) -> tuple[str, ...]:
 
     Example:
         >>> import wmb_fast as wmb
-        >>> wmb.available_backends("umeyama")
+        >>> wmb.available_backends("assign")
         ('cpu', 'reference')
     """
     if not isinstance(op, str) or op not in _declared:
