@@ -16,7 +16,7 @@ import triton.language as tl
 
 from .items import COUNTS, Items, span_of
 from .rows import Rows, halved
-from .sweep import Best, Search
+from .sweep import Best, Search, best_two
 
 _LANES = tl.constexpr(8)
 _NONE = tl.constexpr(float("-inf"))
@@ -110,12 +110,7 @@ def near_kernel(
                     rest = tl.where(j == k1, _NONE, taken)
                     w2 = tl.max(rest, axis=0)
                     k2 = tl.min(tl.where(rest == w2, j, 2147483647), axis=0)
-                    wins = w1 > v1
-                    challenger, challenger_j = tl.where(wins, v1, w1), tl.where(wins, j1, k1)
-                    other, other_j = tl.where(wins, w2, v2), tl.where(wins, k2, j2)
-                    ahead = (challenger > other) | ((challenger == other) & wins)
-                    v2, j2 = tl.where(ahead, challenger, other), tl.where(ahead, challenger_j, other_j)
-                    v1, j1 = tl.where(wins, w1, v1), tl.where(wins, k1, j1)
+                    v1, j1, v2, j2 = best_two(v1, j1, v2, j2, w1, k1, w2, k2)
                 first, second = -v1, -v2
                 tl.store(index + at, j1)
                 tl.store(index + total + at, j2)

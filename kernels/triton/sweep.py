@@ -116,6 +116,24 @@ def best_of(score, j):
     return value, index, tl.where(j == index[:, None], _NONE, score)
 
 
+@triton.jit
+def best_two(v1, j1, v2, j2, w1, k1, w2, k2):
+    """The best two out of two that are there and two that come later: among equals the earlier has the lower index."""
+    wins = w1 > v1
+    challenger, challenger_j = tl.where(wins, v1, w1), tl.where(wins, j1, k1)
+    other, other_j = tl.where(wins, w2, v2), tl.where(wins, k2, j2)
+    ahead = (challenger > other) | ((challenger == other) & wins)
+    v2, j2 = tl.where(ahead, challenger, other), tl.where(ahead, challenger_j, other_j)
+    return tl.where(wins, w1, v1), tl.where(wins, k1, j1), v2, j2
+
+
+@triton.jit
+def largest_of(entry, group, here, n_groups, height):
+    """The largest scores (R, C) of some rows with some groups."""
+    inside = here[:, None] & (group < n_groups)[None, :]
+    return tl.load(entry[:, None] + group.to(tl.int64)[None, :] * height, mask=inside, other=_NONE)
+
+
 @triton.jit(do_not_specialize=COUNTS)
 def settle_kernel(
     a_columns, b_columns, a_usable, b_usable, a_rows, b_rows,
@@ -143,11 +161,7 @@ def settle_kernel(
         best, second = tl.full((R,), _NONE, acc), tl.full((R,), _NONE, acc)
         for g0 in range(0, n_groups, C):
             g = g0 + tl.arange(0, C)
-            largest = tl.load(
-                entry[:, None] + g.to(tl.int64)[None, :] * height,
-                mask=here[:, None] & (g < n_groups)[None, :],
-                other=_NONE,
-            )
+            largest = largest_of(entry, g, here, n_groups, height)
             first, _at, rest = best_of(largest, tl.broadcast_to(g[None, :], (R, C)))
             second = tl.maximum(tl.minimum(best, first), tl.maximum(second, tl.max(rest, axis=1)))
             best = tl.maximum(best, first)
@@ -157,11 +171,7 @@ def settle_kernel(
         row = tl.where(here, i, n - 1)
         for g0 in range(0, n_groups, C):
             g = g0 + tl.arange(0, C)
-            largest = tl.load(
-                entry[:, None] + g.to(tl.int64)[None, :] * height,
-                mask=here[:, None] & (g < n_groups)[None, :],
-                other=_NONE,
-            )
+            largest = largest_of(entry, g, here, n_groups, height)
             near = (largest >= bar[:, None]) & (largest > _NONE)
             pick = tl.min(tl.where(near, g[None, :], _LAST), axis=1)
             while tl.min(pick, axis=0) < _LAST:
@@ -173,13 +183,7 @@ def settle_kernel(
                 score = tl.where((pick < _LAST)[:, None], score, _NONE)
                 w1, k1, rest = best_of(score, j)
                 w2, k2, rest = best_of(rest, j)
-                # Groups come in ascending order: among equals the one that is there already has the lower index.
-                wins = w1 > v1
-                challenger, challenger_j = tl.where(wins, v1, w1), tl.where(wins, j1, k1)
-                other, other_j = tl.where(wins, w2, v2), tl.where(wins, k2, j2)
-                ahead = (challenger > other) | ((challenger == other) & wins)
-                v2, j2 = tl.where(ahead, challenger, other), tl.where(ahead, challenger_j, other_j)
-                v1, j1 = tl.where(wins, w1, v1), tl.where(wins, k1, j1)
+                v1, j1, v2, j2 = best_two(v1, j1, v2, j2, w1, k1, w2, k2)
                 pick = tl.min(tl.where(near & (g[None, :] > pick[:, None]), g[None, :], _LAST), axis=1)
         to = before + i
         tl.store(value + to, v1.to(value.dtype.element_ty), mask=here)
