@@ -6,45 +6,16 @@ Skipped where there is no C++ compiler or CMake, unless ``WMB_REQUIRE_CPP=1``, w
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 from pathlib import Path
 
-import pytest
-
-REPO = Path(__file__).resolve().parent.parent
-
-
-def require(*programs: str) -> None:
-    missing = [name for name in programs if shutil.which(name) is None]
-    if missing and os.environ.get("WMB_REQUIRE_CPP") == "1":
-        pytest.fail(f"WMB_REQUIRE_CPP=1, and {' and '.join(missing)} not found")
-    if missing:
-        pytest.skip(f"no {' and no '.join(missing)} on PATH")
+import builds
+from builds import require, run
 
 
 def build(folder: Path, *targets: str, sanitize: bool = False) -> Path:
     """Builds programs of tests/cpp, and returns the folder they are in."""
-    require("cmake", "c++")
-    options = {
-        "SKBUILD_PROJECT_VERSION": "0",
-        "WMB_CPP_TESTS": "ON",
-        "WMB_CUDA": "OFF",
-        "WMB_SANITIZE": "ON" if sanitize else "OFF",
-    }
-    defines = [f"-D{name}={value}" for name, value in options.items()]
-    for command in (
-        ["cmake", "-S", str(REPO), "-B", str(folder), *defines],
-        ["cmake", "--build", str(folder), "--parallel", "2", "--target", *targets],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    builds.build(folder, *targets, WMB_CPP_TESTS="ON", WMB_SANITIZE="ON" if sanitize else "OFF")
     return folder / "tests" / "cpp"
-
-
-def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
 
 
 def passes(*command: str | Path) -> None:

@@ -15,7 +15,7 @@ from types import ModuleType
 
 import pytest
 import wmb_fast.kernels.cuda.launch
-from kernels_on_the_host import build
+from builds import build
 
 from wmb_fast._walls import arrays, dispatch
 
@@ -33,10 +33,12 @@ def host_module(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (built := sorted((folder / "tests" / "cuda_shim").glob("_cuda*.so"))):
+        place = folder / "tests" / "cuda_shim"
+        if not any(place.glob("_cuda*.so")):
             paths = {"nanobind_DIR": nanobind.cmake_dir(), "Python_EXECUTABLE": sys.executable}
-            built = sorted(build(folder, "module", "_cuda", **paths).glob("_cuda*.so"))
-    spec = importlib.util.spec_from_file_location("wmb_fast.kernels._cuda", built[0])
+            build(folder, "_cuda", WMB_CUDA_SHIM="module", **paths)
+        (built,) = place.glob("_cuda*.so")
+    spec = importlib.util.spec_from_file_location("wmb_fast.kernels._cuda", built)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
-from kernels_on_the_host import build
+from builds import build, run
 
 FOUND = {
     "address": {
@@ -19,13 +18,10 @@ FOUND = {
 }
 
 
-def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
-
-
 @pytest.mark.parametrize("sanitizer", FOUND)
 def test_kernels_on_odd_sizes(sanitizer: str, tmp_path: Path) -> None:
-    programs = build(tmp_path, sanitizer, "kernel_tests", "kernel_faults")
+    build(tmp_path, "kernel_tests", "kernel_faults", WMB_CUDA_SHIM=sanitizer)
+    programs = tmp_path / "tests" / "cuda_shim"
     assert run(programs / "kernel_faults").returncode == 0
     for fault, sentence in FOUND[sanitizer].items():
         seen = run(programs / "kernel_faults", fault)
