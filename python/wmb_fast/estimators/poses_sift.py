@@ -28,7 +28,7 @@ from .opencv import opencv
 from .registry import Frame, Settings
 from .workers import InOrder
 
-VERSION = 1
+VERSION = 2
 _WHO = "sift-essential"
 _ROUNDS = 4
 _TALLEST = 8  # heights to a width
