@@ -154,10 +154,11 @@ def _client(command: Sequence[str], folder: Path) -> None:
 
 
 def _why(said: bytes) -> str:
-    """The line in which a client says what is wrong: npm's first after its codes, pip's last."""
+    """The line in which a client says what is wrong: npm's first after its codes, pip's last error."""
     lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
     npm = [found[1] for line in lines if (found := _OF_NPM.match(line))]
-    why = (npm[:1] or lines[-1:] or [""])[0]
+    pip = [line for line in lines if line.lower().startswith("error")]
+    why = (npm[:1] or pip[-1:] or lines[-1:] or [""])[0]
     return f"{why}. Bring it with: {sys.executable} -m ensurepip" if why.endswith("No module named pip") else why
 
 

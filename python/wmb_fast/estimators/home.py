@@ -87,7 +87,7 @@ class ModelHome:
         try:
             said = json.loads(self._entry(identifier).read_bytes())
             sha256 = str(said["sha256"])
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise FileFormatError(
