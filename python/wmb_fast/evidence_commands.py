@@ -9,9 +9,11 @@ from typing import Annotated
 
 import typer
 
-from ._walls.errors import WmbError
+from ._walls.errors import ArgumentError, FileFormatError, WmbError
+from .evidence import external
 from .evidence.inspect import inspect
 from .evidence.write import write
+from .protocols.worldmembench import checklist_of
 
 DONE, INCOMPLETE = 0, 1
 
@@ -38,6 +40,8 @@ def check(
     for file in files:
         try:
             found = inspect(file, channel=channel, n_frames=frames)
+            if found.channel == "checklist":
+                _must_be_questions(file)
         except WmbError as error:
             print(error, file=sys.stderr)
             failed += 1
@@ -46,6 +50,14 @@ def check(
         for name, text in (*found.values.items(), *((f"origin {k}", str(v)) for k, v in found.origin.items())):
             print(f"  {name}  {text}")
     return INCOMPLETE if failed else DONE
+
+
+def _must_be_questions(file: Path) -> None:
+    """A run takes whatever JSON there is, and the protocol says what is wrong with it; here it is said before."""
+    try:
+        checklist_of(external.read(file, "checklist", 0).values["document"])
+    except ArgumentError as error:
+        raise FileFormatError(f"{file.name}: {error}") from error
 
 
 @app.command()
