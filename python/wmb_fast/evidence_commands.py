@@ -10,10 +10,9 @@ from typing import Annotated
 import typer
 
 from ._walls.errors import ArgumentError, FileFormatError, WmbError
-from .evidence import external
 from .evidence.inspect import inspect
 from .evidence.write import write
-from .protocols.worldmembench import checklist_of
+from .run import prompts
 
 DONE, INCOMPLETE = 0, 1
 
@@ -55,7 +54,7 @@ def check(
 def _must_be_questions(file: Path) -> None:
     """A run takes whatever JSON there is, and the protocol says what is wrong with it; here it is said before."""
     try:
-        checklist_of(external.read(file, "checklist", 0).values["document"])
+        prompts.checklist_in(file)
     except ArgumentError as error:
         raise FileFormatError(f"{file.name}: {error}") from error
 
