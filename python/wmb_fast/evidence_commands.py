@@ -68,7 +68,9 @@ def make(
         str, typer.Option(help="builtin, packaged, official, or role=id, separated by commas; the later wins.")
     ] = "builtin",
     device: Annotated[str, typer.Option(help="Where networks run: cpu or cuda.")] = "cpu",
-    cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.  [default: ~/.cache/wmb-fast]")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Where evidence is kept.  [default: $WMB_FAST_HOME, or ~/.cache/wmb-fast]")
+    ] = None,
 ) -> int:
     """Write what an estimator makes of every frame, <video>.<channel>.npz; a proxy's file says that it is one."""
     names = [name.strip() for name in channel.split(",") if name.strip()]

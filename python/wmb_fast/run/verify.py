@@ -129,7 +129,7 @@ def _document(out: Path) -> dict[str, Any]:
         options = document["options"]
         for name, kind in _OPTIONS.items():
             said = options[name]
-            if not isinstance(said, kind) or (kind is list and not all(isinstance(one, str) for one in said)):
+            if not isinstance(said, kind) or (kind is list and not all(isinstance(one, str) for one in options[name])):
                 raise TypeError(f"options {name}")
         _shard(options["shard"])
         _remembered(options.get("judge"))
