@@ -75,6 +75,11 @@ struct Kernels {
   double (*squares)(std::int64_t n, const T* x);
   void (*products)(std::int64_t n, const T* x, const T* y, double* sums);
 
+  // dots[q * n_rows + r] = sum over n of row r times query q, and squares[r] of row r's squares: in T, in any
+  // order, each product and each sum rounded at most once. Only for saying which rows are worth scoring.
+  void (*rough)(std::int64_t n_rows, std::int64_t n, const T* rows, std::int64_t n_queries, const T* queries,
+                T* dots, T* squares);
+
   // out = x * shift * factor within 0.501 units in the last place; the shift and powers of two in the factor
   // change no bit of it, unless they leave the range of T.
   void (*scale)(std::int64_t n, const T* x, double shift, double factor, T* out);
