@@ -136,12 +136,12 @@ struct Search {
     rows.row.reserve(last - first);
     std::int64_t scored = 0;
     for (std::int64_t from = 0; from < last - first; from += Sieve<T>::kRowsAtOnce) {
-      const bool is_end = from + Sieve<T>::kRowsAtOnce >= last - first;
-      sieve.pass(rows.data, from, std::min(Sieve<T>::kRowsAtOnce, last - first - from), shortlist.from(0),
-                 rows.row);
-      for (std::int64_t more; (more = rows.size() - scored) >= panel || (is_end && more > 0);
-           scored += std::min(more, panel))
-        score_panel(rows, scored, std::min(more, panel), n, tiles, blocks, tile.data(), shortlist);
+      const std::int64_t n_rows = std::min(Sieve<T>::kRowsAtOnce, last - first - from);
+      const bool is_last = from + n_rows == last - first;
+      sieve.pass(rows.data, from, n_rows, shortlist.from(0), rows.row);
+      for (; rows.size() - scored >= panel || (is_last && scored < rows.size()); scored += panel)
+        score_panel(rows, scored, std::min(panel, rows.size() - scored), n, tiles, blocks, tile.data(),
+                    shortlist);
     }
     std::lock_guard<std::mutex> hold(merging);
     std::vector<std::int64_t> old_index;
