@@ -14,7 +14,8 @@ grey is 0.299 R + 0.587 G + 0.114 B as in the paper, where the release reads its
 
 Numerics: grey levels are whole numbers, the Gaussian's weights of 2**-17, halves of 2**-10, so that neighbourhoods'
 means are exact and a flat patch has values of exactly 0, on no side of it; elsewhere rounding would say which, and
-decide about the fit of pictures with bars or burnt-out skies. Sums have one order: the same bits everywhere.
+decide about the fit of pictures with bars or burnt-out skies. Sums have one order: the same bits for any threads and
+vector instructions.
 
 Source: Mittal, Moorthy and Bovik, IEEE TIP 21(12), 2012, sections III-A and III-B; Lasmar, Stitou and Berthoumieu, ICIP
 2009, for the fit.
@@ -84,7 +85,8 @@ def normalised(held: Reals) -> Reals:
     mean = _blurred(held)
     variance = _blurred(held * held) - mean * mean
     inner = held[_RADIUS:-_RADIUS, _RADIUS:-_RADIUS]
-    return (inner - mean) / (np.sqrt(np.maximum(variance, 0)) + 1)
+    values: Reals = (inner - mean) / (np.sqrt(np.maximum(variance, 0)) + 1)
+    return values
 
 
 def moments(values: Reals) -> Reals:
