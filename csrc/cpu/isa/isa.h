@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels that exist once a SIMD level. Every level gives the same bits: they are vectorised over
-// outputs, and each output is made of the same operations in the same order.
+// outputs, and each output is made of the same operations in the same order. `rough` alone does not, and no
+// output is made of it.
 //
 // The files of this folder are compiled with wider instruction sets than the rest. They hold no std
 // containers and nothing with external linkage but one table each: the linker keeps one copy of an inline
