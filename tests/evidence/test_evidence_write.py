@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from evidence.clips import N, asks, rollout
+from evidence.rollouts import N, asks, rollout
 
 from wmb_fast import cli
 from wmb_fast._walls.errors import ArgumentError

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evidence.clips import N, asks, rollout
+from evidence.rollouts import N, asks, rollout
 
 from wmb_fast.evidence.make import gather
 from wmb_fast.evidence.store import Store

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evidence.clips import Counter, N, asks, rollout
+from evidence.rollouts import Counter, N, asks, rollout
 
 from wmb_fast._walls.errors import FileFormatError
 from wmb_fast.estimators.registry import ABSENT

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evidence.clips import asks
+from evidence.rollouts import asks
 
 import wmb_fast as wmb
 from wmb_fast.estimators import cuts_transnet, features_lite0, flow_dis

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evidence.clips import N, asks, rollout
+from evidence.rollouts import N, asks, rollout
 
 import wmb_fast as wmb
 from wmb_fast.estimators import fidelity

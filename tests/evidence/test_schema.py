@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evidence.clips import N, asks, rollout
+from evidence.rollouts import N, asks, rollout
 
 from wmb_fast._walls.errors import FileFormatError
 from wmb_fast.evidence.inspect import inspect

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evidence.clips import asks, rollout
+from evidence.rollouts import asks, rollout
 
 from wmb_fast.evidence import external
 from wmb_fast.evidence.make import gather

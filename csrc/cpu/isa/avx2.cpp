@@ -31,6 +31,7 @@ struct F32 {
   static Vec mul(Vec a, Vec b) { return _mm256_mul_ps(a, b); }
   static Vec fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
   static Vec fnma(Vec a, Vec b, Vec c) { return _mm256_fnmadd_ps(a, b, c); }
+  static Vec rough(Vec a, Vec b, Vec c) { return fma(a, b, c); }
   static Vec above(Vec a, Vec b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
   static unsigned bits(Vec lanes) { return static_cast<unsigned>(_mm256_movemask_ps(lanes)); }
   static Vec choose(Vec lanes, Vec a, Vec b) { return _mm256_blendv_ps(b, a, lanes); }
@@ -68,6 +69,7 @@ struct F64 {
   static Vec max(Vec a, Vec b) { return _mm256_max_pd(a, b); }
   static Vec fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_pd(a, b, c); }
   static Vec fnma(Vec a, Vec b, Vec c) { return _mm256_fnmadd_pd(a, b, c); }
+  static Vec rough(Vec a, Vec b, Vec c) { return fma(a, b, c); }
   template <typename T>
   static Vec term(Vec a, Vec b, Vec c) {
     return fma(a, b, c);

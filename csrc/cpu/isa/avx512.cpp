@@ -31,6 +31,7 @@ struct F32 {
   static Vec mul(Vec a, Vec b) { return _mm512_mul_ps(a, b); }
   static Vec fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
   static Vec fnma(Vec a, Vec b, Vec c) { return _mm512_fnmadd_ps(a, b, c); }
+  static Vec rough(Vec a, Vec b, Vec c) { return fma(a, b, c); }
   static __mmask16 above(Vec a, Vec b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
   static unsigned bits(__mmask16 lanes) { return lanes; }
   static Vec choose(__mmask16 lanes, Vec a, Vec b) { return _mm512_mask_blend_ps(lanes, b, a); }
@@ -64,6 +65,7 @@ struct F64 {
   static Vec max(Vec a, Vec b) { return _mm512_max_pd(a, b); }
   static Vec fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_pd(a, b, c); }
   static Vec fnma(Vec a, Vec b, Vec c) { return _mm512_fnmadd_pd(a, b, c); }
+  static Vec rough(Vec a, Vec b, Vec c) { return fma(a, b, c); }
   template <typename T>
   static Vec term(Vec a, Vec b, Vec c) {
     return fma(a, b, c);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels that exist once a SIMD level. Every level gives the same bits: they are vectorised over
-// outputs, and each output is made of the same operations in the same order.
+// outputs, and each output is made of the same operations in the same order. `rough` alone does not, and no
+// output is made of it.
 //
 // The files of this folder are compiled with wider instruction sets than the rest. They hold no std
 // containers and nothing with external linkage but one table each: the linker keeps one copy of an inline
@@ -74,6 +75,11 @@ struct Kernels {
   // Sums in float64 over sixteen lanes: of x^2, and of x*y, x^2, y^2.
   double (*squares)(std::int64_t n, const T* x);
   void (*products)(std::int64_t n, const T* x, const T* y, double* sums);
+
+  // dots[q * n_rows + r] = sum over n of row r times query q, and squares[r] of row r's squares: in T, in any
+  // order, each product and each sum rounded at most once. Only for saying which rows are worth scoring.
+  void (*rough)(std::int64_t n_rows, std::int64_t n, const T* rows, std::int64_t n_queries, const T* queries,
+                T* dots, T* squares);
 
   // out = x * shift * factor within 0.501 units in the last place; the shift and powers of two in the factor
   // change no bit of it, unless they leave the range of T.

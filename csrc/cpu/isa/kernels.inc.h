@@ -6,8 +6,9 @@
 // = a*b + c, fnma(a, b, c) = c - a*b; above(a, b) = the lanes, as bits, in which a > b; choose(above, a, b);
 // and for the index lanes set1_index, load_index, store_index, choose_index; mul, stream (a store past the
 // caches); kSquare and square(from, from_stride, to, to_stride), which transposes so many rows and columns.
-// F64 also gives widen(const float*) and narrow(float*).
+// rough(a, b, c) = a*b + c, rounded once or twice. F64 also gives widen(const float*) and narrow(float*).
 #include "cpu/isa/isa.h"
+#include "cpu/isa/rough.inc.h"
 
 namespace wmb::isa {
 namespace {
@@ -304,6 +305,7 @@ constexpr Kernels<typename V::Scalar> table() {
           offer<V, C>,
           squares<F64, T>,
           products<F64, T>,
+          rough<V>,
           scale<V>,
           interleave<V, R>,
           interleave<V, C * V::kLanes>,

@@ -28,6 +28,7 @@ struct Lane {
   static float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
   static double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
   static Vec fnma(Vec a, Vec b, Vec c) { return fma(-a, b, c); }
+  static Vec rough(Vec a, Vec b, Vec c) { return a * b + c; }
   static bool above(Vec a, Vec b) { return a > b; }
   static unsigned bits(bool lanes) { return lanes; }
   static Vec choose(bool lanes, Vec a, Vec b) { return lanes ? a : b; }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -99,7 +100,7 @@ def real(
         number = float(value)
     except OverflowError:
         raise bad_value(op, argument, "be within the range of float64", repr(value)) from None
-    if not any_float and not np.isfinite(number):
+    if not any_float and not math.isfinite(number):
         raise bad_value(op, argument, "be finite", repr(value))
     if above is not None and not number > above:
         raise bad_value(op, argument, f"be above {above:g}", repr(value))

@@ -48,7 +48,8 @@ class Contract:
         values: What the numbers going in are.
         resize: How pictures come to their size.
         batch: Rows a run; batches are padded to it.
-        whole: Inputs that are int64 and no pictures, with what they are fed; all else is float32.
+        whole: Inputs that are int64 and no pictures, with what they are fed.
+        double: Inputs and outputs that are float64; all else is float32.
     """
 
     inputs: Mapping[str, tuple[Any, ...]]
@@ -58,6 +59,11 @@ class Contract:
     resize: str
     batch: int = 1
     whole: Mapping[str, int] = field(default_factory=dict)
+    double: tuple[str, ...] = ()
+
+    def dtype(self, name: str) -> str:
+        """The type of an input's or an output's numbers."""
+        return "int64" if name in self.whole else "float64" if name in self.double else "float32"
 
 
 @dataclass(frozen=True)
@@ -119,6 +125,7 @@ _HUMAN = Archive(
     "adbc87995b9a298f58c492d3d182027a2eeb48e9c461b82f6b800b28614ff935",
     144.5,
 )
+_BRISQUE = Archive("pypi", "brisque", "0.2.0", "56f1839e5179a294d0598d63b2ee488fcbedeac7cee3e32c7c8d06c30a6269e1", 0.2)
 
 _AREA = "the mean of what a pixel covers"
 _CASCADE = "values (x - 127.5) / 128"
@@ -334,6 +341,30 @@ PACKAGED = (
         },
         convert="tfjs:nanodet",
         onnx_sha256="73545b97d14117356889fc1296b2e249460842d38f5c76bfb0fe02b49f002f07",
+    ),
+    Model(
+        id="brisque",
+        role="frame_quality",
+        tier="packaged",
+        licence="Apache-2.0 as the package states; LIVE's own notice permits any use that names LIVE and the paper",
+        licence_clear=True,
+        source="the regression of LIVE's C++ release of BRISQUE, in the package brisque",
+        contract=Contract(
+            {"features": (1, 36)},
+            {"score": (1,)},
+            "grey",
+            "0 to 255; going in are 36 statistics of the picture and of its half (estimators/brisque_features.py)",
+            "half by cubic convolution, a = -3/4, without antialiasing",
+            double=("features", "score"),
+        ),
+        tolerance=1e-9,
+        archive=_BRISQUE,
+        members={
+            "brisque/models/svm.txt": "19526fb799c4c7992ccc109fcfecddb25976ba024b194cd3ee275d27e8909c8d",
+            "brisque/models/normalize.pickle": "a91753fe7088efe0b40e4d091315201fdb067966fc6785cf465e1eab060acda9",
+        },
+        convert="brisque:convert",
+        onnx_sha256="fe6379ff47611b8e4affa8e752de053831f82713b55b78c9d90e4951b4d6e850",
     ),
 )
 

@@ -26,7 +26,7 @@ from .._walls import drafts
 from .._walls.errors import BackendError, FileFormatError
 from .._walls.ext import optional
 from .catalogue import Archive, Model
-from .convert.checkpoint import read_checkpoint
+from .convert.checkpoint import read_checkpoint, read_plain
 from .home import OFFLINE, Installed, ModelHome
 from .session import Session
 
@@ -163,15 +163,21 @@ def _why(said: bytes) -> str:
 
 
 def _members(model: Model, archive: Path) -> list[Any]:
-    """The contents of a model's files, verified; checkpoints as tensors."""
+    """The contents of a model's files, verified; checkpoints as tensors, pickles as what they hold."""
     contents = []
     for name, sha256 in model.members.items():
         content = _member(archive, name, str(model.archive))
         found = hashlib.sha256(content).hexdigest()
         if found != sha256:
             raise FileFormatError(f"models: {name} must have the hash {sha256[:16]}, got {found[:16]}")
-        contents.append(read_checkpoint(content, name) if name.endswith((".pt", ".pth")) else content)
+        contents.append(_opened(content, name))
     return contents
+
+
+def _opened(content: bytes, name: str) -> Any:
+    if name.endswith((".pt", ".pth")):
+        return read_checkpoint(content, name)
+    return read_plain(content, name) if name.endswith(".pickle") else content
 
 
 def _member(archive: Path, name: str, called: str) -> bytes:

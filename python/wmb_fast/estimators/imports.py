@@ -42,7 +42,7 @@ def _tried(model: Model, session: Session) -> None:
     fed = {
         name: np.array(contract.whole[name], dtype=np.int64)
         if name in contract.whole
-        else np.zeros(_sized(shape), dtype=np.float32)
+        else np.zeros(_sized(shape), dtype=contract.dtype(name))
         for name, shape in contract.inputs.items()
     }
     try:

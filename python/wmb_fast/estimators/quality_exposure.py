@@ -7,19 +7,21 @@ The rating is 100 x sharpness x exposure of the grey picture, 256 pixels wide:
   against 0.35, that of a sharp photograph; 1 at most;
 - exposure: the share of pixels that are neither black (below 8) nor blown out (above 247).
 
-A picture without contrast (variance below 1) has no sharpness: 0. ``aesthetic`` is NaN: nothing here rates it. BRISQUE
-is not among the builtin estimators: its parameters come with no package whose terms and contents are plain.
+A picture without contrast (variance below 1) has no sharpness: 0. ``aesthetic`` is NaN: nothing here rates it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .opencv import opencv
 from .registry import Frame, Settings
 from .workers import InOrder
+
+if TYPE_CHECKING:
+    from .roles import Quality
 
 VERSION = 2
 _WHO = "sharpness-exposure"
@@ -32,7 +34,7 @@ def settings(model: str | None) -> Settings:
 
 
 def start(settings: Settings) -> RatedFrames:
-    return RatedFrames(settings)
+    return RatedFrames(Exposure(settings))
 
 
 class Exposure:
@@ -62,16 +64,20 @@ class Exposure:
 
 
 class RatedFrames:
-    """Keeps a number a frame."""
+    """Keeps a number a frame.
 
-    def __init__(self, settings: Settings) -> None:
-        self._exposure = Exposure(settings)
+    Args:
+        rater: What makes it.
+    """
+
+    def __init__(self, rater: Quality) -> None:
+        self._rater = rater
         self._frames: list[int] = []
         self._ratings = InOrder[float]()
 
     def feed(self, index: int, frame: Frame) -> None:
         self._frames.append(index)
-        self._ratings.put(self._exposure.rate, frame.copy())
+        self._ratings.put(self._rater.rate, frame.copy())
 
     def finish(self) -> dict[str, Any]:
         ratings = np.array(self._ratings.results(), dtype=np.float64)

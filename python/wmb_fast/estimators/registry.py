@@ -41,9 +41,9 @@ ABSENT = {
     "states": "no judge was asked: hand in <video>.states.npz (pairs, state_score, from 1 to 5, -1 where it failed)",
     "persistence": "GroundingDINO, SAM2, DINOv2 and CLIP are not installed: hand in <video>.persistence.npz (pairs, "
     "appearance, semantic)",
-    "frame_quality": "nothing rates frames unasked (--estimators frame_quality=sharpness-exposure does), and BRISQUE's "
-    "parameters come with no package whose terms are plain: hand in <video>.frame_quality.npz (frames, imaging from 0 "
-    "to 100, aesthetic from 0 to 10)",
+    "frame_quality": "nothing rates frames unasked (--estimators frame_quality=brisque does, after wmb-fast models "
+    "fetch brisque, or frame_quality=sharpness-exposure): hand in <video>.frame_quality.npz (frames, imaging from 0 to "
+    "100, aesthetic from 0 to 10)",
     "poses": "nothing follows cameras unasked (--estimators poses=sift-essential does): hand in <video>.poses.npz (one "
     "array (K, 4, 4) an estimator, camera to world; frames)",
     "points": "nothing follows points unasked (--estimators points=klt does): hand in <video>.points.npz (frames, "
@@ -233,8 +233,18 @@ OFFICIAL = {
     )
 }
 
-# What no tier takes by itself, beside those of their role.
+# What no tier takes by itself: others stand for their role, or, of quality, nothing does unasked.
 FURTHER = (
+    Estimator(
+        "frame_quality",
+        "brisque",
+        "packaged",
+        "Apache-2.0",
+        True,
+        "quality_brisque",
+        libraries=("numpy",),
+        networks=("brisque",),
+    ),
     _faces("faceres", "packaged", "MIT as the package states; trained for research"),
     _faces("arcface-w600k-r50", "official", "non-commercial research only", "scrfd"),
 )

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 Picture = npt.NDArray[np.uint8]
+_CUBIC = -0.75
 
 
 def area_resized(picture: Picture, width: int, height: int) -> Picture:
@@ -59,6 +60,36 @@ def bilinear_resized(picture: Picture, width: int, height: int) -> npt.NDArray[n
         values = values.take(below, axis) * (2 * new - share) + values.take(upper, axis) * share
     scaled: npt.NDArray[np.float64] = values / (4 * width * height)
     return scaled
+
+
+def cubic_resized(values: npt.NDArray[np.float64], width: int, height: int) -> npt.NDArray[np.float64]:
+    """Cubic convolution (a = -3/4) at the centres of new pixels, edges held; no antialiasing.
+
+    Args:
+        values: (H, W) whole numbers of 2**-10.
+        width, height: At most W and H.
+
+    Returns:
+        (height, width), to the nearest whole number of 2**-10: what is flat stays exactly as flat.
+
+    Source:
+        Keys, "Cubic convolution interpolation for digital image processing", IEEE TASSP 29(6), 1981, with OpenCV's a.
+
+    Example:
+        >>> import numpy as np
+        >>> cubic_resized(np.array([[0.0, 32, 64, 96, 96, 96]]), 3, 1).tolist()
+        [[13.0, 83.0, 96.0]]
+    """
+    for axis, new in ((0, height), (1, width)):
+        below, share = _neighbours(values.shape[axis], new)
+        share = (share / (2 * new)).reshape(-1, *([1] * (values.ndim - axis - 1)))
+        last = values.shape[axis] - 1
+        taps = [values.take(np.clip(below + k, 0, last), axis) for k in (-1, 0, 1, 2)]
+        far = [_CUBIC * (d * (d * (d - 5) + 8) - 4) for d in (1 + share, 2 - share)]
+        near = [d * d * ((_CUBIC + 2) * d - (_CUBIC + 3)) + 1 for d in (share, 1 - share)]
+        values = far[0] * taps[0] + near[0] * taps[1] + near[1] * taps[2] + far[1] * taps[3]
+    rounded: npt.NDArray[np.float64] = np.rint(values * 1024) / 1024
+    return rounded
 
 
 def _covered(values: npt.NDArray[Any], axis: int, new: int, kind: type[np.signedinteger[Any]]) -> npt.NDArray[Any]:

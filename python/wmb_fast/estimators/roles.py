@@ -112,7 +112,7 @@ class Points(Protocol):
 
 class Quality(Protocol):
     def rate(self, picture: Frame) -> float:
-        """One number, larger is better; on which scale, the estimator's entry says."""
+        """One number, larger is better; on which scale, the estimator's entry says. NaN where it cannot be rated."""
 
 
 class PerceptualDistance(Protocol):

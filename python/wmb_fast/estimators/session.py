@@ -25,7 +25,7 @@ from .._walls.ext import optional
 from .catalogue import Contract
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-_TYPES = {"float32": "tensor(float)", "int64": "tensor(int64)"}
+_TYPES = {"float32": "tensor(float)", "float64": "tensor(double)", "int64": "tensor(int64)"}
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 _OPTIONS: dict[str, dict[str, Any]] = {
     CPU: {},
@@ -108,7 +108,7 @@ class Session:
                 if name not in found:
                     raise FileFormatError(f"{self._name}: the model must have an {what} {name}, got {sorted(found)}")
                 self._fits(f"{what} {name}", shape, found[name])
-                dtype = "int64" if name in contract.whole else "float32"
+                dtype = contract.dtype(name)
                 if self._types[name] != _TYPES[dtype]:
                     got = self._types[name]
                     raise FileFormatError(f"{self._name}: {what} {name} of the model must be {dtype}, got {got}")
@@ -123,7 +123,7 @@ class Session:
         if len(shape) != len(found) or any(a != b for a, b in pairs if isinstance(a, int) and isinstance(b, int)):
             raise FileFormatError(f"{self._name}: {what} of the model must have shape {shape}, got {found}")
 
-    def run(self, inputs: Arrays) -> dict[str, npt.NDArray[np.float32]]:
+    def run(self, inputs: Arrays) -> dict[str, npt.NDArray[Any]]:
         """One run, on arrays of the file's own shapes. Safe from many threads."""
         values = self._session.run(list(self.outputs), dict(inputs))
         return dict(zip(self.outputs, values, strict=True))

@@ -61,9 +61,10 @@ def topk(
 
     Numerics:
         Cosines as in :func:`cosine_matrix`, to the bit, clipped before they are ranked. The same bits for any threads,
-        batch split and SIMD level, and on a device. Memory beyond the result: about 2k candidates for each of 1,024
-        queries a thread, and 1 MiB of gallery a thread; on a device up to three copies of the rows, and a 32nd of the
-        scores, 1 GiB at most.
+        batch split and SIMD level, and on a device. On the CPU, with up to twelve queries, rows of the gallery that a
+        proven bound keeps from the k best are read but not scored. Memory beyond the result: about 2k candidates for
+        each of 1,024 queries a thread, and 1 MiB of gallery a thread; on a device up to three copies of the rows, and a
+        32nd of the scores, 1 GiB at most.
 
     Example:
         >>> import numpy as np, wmb_fast as wmb

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the tensors of a PyTorch checkpoint (a pickle and raw storages) without torch and without its code.
 
+Also pickles of plain numbers, which may name nothing at all.
+
 The pickle may name the handful of things that a state dict of plain tensors is made of. Anything else in it is refused
 before it is built: a checkpoint is data, and a pickle that wants to call something is not.
 """
@@ -132,6 +134,29 @@ def read_checkpoint(content: bytes, name: str) -> Tensors:
     if not isinstance(state, dict) or not all(isinstance(value, np.ndarray) for value in state.values()):
         raise _refused(name, "be a state dict of tensors", type(state).__name__)
     return {str(key): value for key, value in state.items()}
+
+
+class _Plain(pickle.Unpickler):
+    """Builds nothing but what the language of pickles has by itself: numbers, texts, lists, dicts."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        raise pickle.UnpicklingError(f"it names {module}.{name}, which no plain numbers need")
+
+
+def read_plain(content: bytes, name: str) -> Any:
+    """What a pickle of plain numbers, texts, lists and dicts holds; nothing in it is called.
+
+    Args:
+        content: The file.
+        name: What it is called, for messages.
+
+    Raises:
+        FileFormatError: Something else, cut short, or a pickle that names any class or function, arrays' among them.
+    """
+    try:
+        return _Plain(io.BytesIO(content)).load()
+    except (pickle.UnpicklingError, LookupError, EOFError, ValueError, TypeError, AttributeError) as error:
+        raise _refused(name, "be a pickle of plain numbers", str(error)) from error
 
 
 def _refused(name: str, requirement: str, got: str) -> FileFormatError:

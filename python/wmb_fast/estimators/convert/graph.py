@@ -20,7 +20,7 @@ Weights = Mapping[str, npt.NDArray[Any]]
 
 
 class Graph:
-    """One graph of float32 tensors in the making."""
+    """One graph in the making, of float32 tensors where nothing else is said."""
 
     def __init__(self, name: str, weights: Weights) -> None:
         self._onnx = optional("onnx", "onnx", "models fetch")
@@ -32,17 +32,19 @@ class Graph:
         self._inputs: list[Any] = []
         self._outputs: list[Any] = []
 
-    def input(self, name: str, shape: Sequence[int | str]) -> str:
-        """A float32 input; a text stands for a size that is left open."""
-        float32 = self._onnx.TensorProto.FLOAT
-        self._inputs.append(self._onnx.helper.make_tensor_value_info(name, float32, list(shape)))
+    def input(self, name: str, shape: Sequence[int | str], dtype: Any = np.float32) -> str:
+        """An input; a text stands for a size that is left open."""
+        self._inputs.append(self._described(name, shape, dtype))
         return name
 
-    def output(self, value: str, name: str, shape: Sequence[int | str]) -> None:
+    def output(self, value: str, name: str, shape: Sequence[int | str], dtype: Any = np.float32) -> None:
         """Gives a value to the outside."""
-        float32 = self._onnx.TensorProto.FLOAT
         self._nodes.append(self._onnx.helper.make_node("Identity", [value], [name], name=name))
-        self._outputs.append(self._onnx.helper.make_tensor_value_info(name, float32, list(shape)))
+        self._outputs.append(self._described(name, shape, dtype))
+
+    def _described(self, name: str, shape: Sequence[int | str], dtype: Any) -> Any:
+        kind = self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        return self._onnx.helper.make_tensor_value_info(name, kind, list(shape))
 
     def weight(self, name: str) -> npt.NDArray[np.float64]:
         """A tensor of the checkpoint, which counts as used."""
