@@ -202,6 +202,17 @@ def test_a_damaged_transcript_is_asked_for_again(endpoint: Endpoint, tmp_path: P
     assert len(endpoint.asked) == 2
 
 
+def test_a_reply_that_was_edited_is_asked_for_again(endpoint: Endpoint, tmp_path: Path) -> None:
+    """It stands twice, as it is read and in the whole answer."""
+    asks = judge(endpoint.url, tmp_path)
+    path = asks.transcript("a").path
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps({**kept, "reply": '{"score": 5}'}))
+    assert asks.ask("a") == '{"score": 4}'
+    assert len(endpoint.asked) == 2
+    assert json.loads(path.read_text())["reply"] == '{"score": 4}'
+
+
 def test_an_answer_without_end_is_left(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def dripping() -> Iterator[bytes]:
         for _ in range(100):

@@ -236,13 +236,16 @@ def _words(answer: Mapping[str, Any], endpoint: str) -> tuple[str, str]:
 
 
 def _kept(path: Path, digest: str) -> dict[str, Any] | None:
-    """A transcript that is here and whole; a damaged one counts as none, and is asked for again."""
+    """A transcript that is here and whole; one that is damaged, or whose reply is not what its answer says, is none."""
     try:
         found: dict[str, Any] = json.loads(path.read_bytes())
-        whole = found["digest"] == digest and isinstance(found["reply"], str)
-    except (OSError, ValueError, KeyError, TypeError):
+        whole = found["digest"] == digest and _words(found["answer"], str(path)) == (
+            found["reply"],
+            found["answered_by"],
+        )
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    return found if whole and isinstance(found.get("answered_by"), str) else None
+    return found if whole else None
 
 
 def _hash(picture: Frame) -> str:
