@@ -48,7 +48,7 @@ FLOORS: dict[str, set[str]] = {
         "evidence_commands",
         "models_commands",
     },
-    "evidence_commands": {"_walls", "evidence"},
+    "evidence_commands": {"_walls", "evidence", "run"},
     "models_commands": {"_walls", "estimators"},
     "cli": {"_walls", "commands"},
     "__main__": {"cli"},

@@ -82,7 +82,11 @@ def score(
     ] = None,
     cache: Annotated[
         Path | None,
-        typer.Option(parser=_path, metavar="PATH", help="Where evidence is kept.  [default: ~/.cache/wmb-fast]"),
+        typer.Option(
+            parser=_path,
+            metavar="PATH",
+            help="Where evidence is kept.  [default: $WMB_FAST_HOME, or ~/.cache/wmb-fast]",
+        ),
     ] = None,
     estimators: Annotated[
         str, typer.Option(help="builtin, packaged, official, or role=id, separated by commas; the later wins.")
@@ -128,7 +132,9 @@ def pairs_(
     plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
     out: Out = Path("pairs"),
     compat: Annotated[bool, typer.Option("--compat", help="The published sampler, frame for frame.")] = False,
-    cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.  [default: ~/.cache/wmb-fast]")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Where evidence is kept.  [default: $WMB_FAST_HOME, or ~/.cache/wmb-fast]")
+    ] = None,
 ) -> int:
     """Write the pairs of frames that R2M-Bench judges rollouts by, for metrics that are computed elsewhere."""
     told = run.pairs(paths, out=out, plan=plan, compat=compat, cache=cache)
@@ -199,7 +205,8 @@ def verify(
     for one in found.differences:
         print(f"differs  {one.rollout}  {one.what}: recorded {one.recorded}, found {one.found}")
     counted = f"{found.rollouts} rollouts, {found.channels} channels of evidence, {found.records} records"
-    print(f"verified  {counted}: {len(found.differences) or 'no'} differences")
+    differ = len(found.differences)
+    print(f"verified  {counted}: {differ or 'no'} difference{'' if differ == 1 else 's'}")
     return INCOMPLETE if found.differences else DONE
 
 
@@ -240,7 +247,9 @@ def caches(
     paths: Annotated[list[Path], typer.Argument(help="Videos, folders of them, manifests, or flow caches.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
     plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
-    cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.  [default: ~/.cache/wmb-fast]")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Where evidence is kept.  [default: $WMB_FAST_HOME, or ~/.cache/wmb-fast]")
+    ] = None,
 ) -> int:
     """Write WorldMark's own flow caches, <model>__<image>_<action>.npz, which score reads too."""
     written, refused = run.write_caches(paths, out=out, plan=plan, cache=cache)

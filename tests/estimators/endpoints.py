@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 
 class Endpoint:
-    """Answers as it is told to: a status and a body for each question in turn, the last one for all after it."""
+    """Answers as it is told to: a status and a body (or its parts) a question, the last for all after it."""
 
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
@@ -30,7 +32,9 @@ class Endpoint:
                 for name, value in outer.told.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(answer if isinstance(answer, bytes) else json.dumps(answer).encode())
+                with contextlib.suppress(ConnectionError):  # who asked may leave
+                    for part in answer if isinstance(answer, Iterator) else [answer]:
+                        self.wfile.write(part if isinstance(part, bytes) else json.dumps(part).encode())
 
             def log_message(self, *_: Any) -> None:
                 pass

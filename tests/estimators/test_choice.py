@@ -47,7 +47,8 @@ def test_a_role_that_somebody_must_decide_on_is_left_out_of_a_tier(
     assert "faces" not in chosen("packaged")
     assert chosen("packaged")["cuts"].id == "transnetv2"
     assert chosen("official") == BUILTIN
-    assert chosen("faces=mtcnn+mobileface")["faces"].networks[-1] == "mobileface"  # named: told where it is not here
+    with pytest.raises(AbsentModelError, match="mobileface is not on this machine"):  # named: told
+        chosen("faces=mtcnn+mobileface")
 
 
 def test_a_tier_and_single_roles(all_here: None) -> None:
@@ -62,13 +63,13 @@ def test_a_tier_and_single_roles(all_here: None) -> None:
     assert (back["cuts"].id, back["features"].id) == ("transnetv2", BUILTIN["features"].id)
     assert chosen(spelt(back)) == back
     assert chosen("packaged,builtin") == BUILTIN
+    assert chosen(" cuts = transnetv2 ,") == one
 
 
 def test_where_networks_run_belongs_to_the_fingerprint(all_here: None) -> None:
     on = {device: chosen("packaged", device)["cuts"] for device in ("cpu", "cuda")}
     prints = {entry.fingerprint(entry.settings(None)) for entry in on.values()}
     assert len(prints) == 2
-    assert chosen("builtin", "cuda") == BUILTIN
 
 
 @pytest.mark.parametrize(
@@ -82,6 +83,9 @@ def test_where_networks_run_belongs_to_the_fingerprint(all_here: None) -> None:
         ("cats=transnetv2", "cpu", "estimators must name a role that has estimators"),
         ("cuts=xfeat", "cpu", "estimator of cuts must be motion-compensated-cuts or transnetv2, got 'xfeat'"),
         ("builtin", "gpu", "device must be cpu or cuda, got 'gpu'"),
+        ("builtin", "cuda", "device must be cpu where no estimator runs a network, got 'cuda'"),
+        ("", "cpu", "estimators must name tiers"),
+        (" , ", "cpu", "estimators must name tiers"),
     ],
 )
 def test_wrong_words(said: str, device: str, sentence: str) -> None:
@@ -90,8 +94,17 @@ def test_wrong_words(said: str, device: str, sentence: str) -> None:
 
 
 def test_an_absent_network_is_told_before_any_work(nothing_here: None) -> None:
-    with pytest.raises(AbsentModelError, match=r"transnetv2 is not on this machine.*wmb-fast models fetch transnetv2"):
+    with pytest.raises(AbsentModelError, match=r"transnetv2 is not on this machine.*wmb-fast models fetch transnetv2$"):
+        chosen("cuts=transnetv2")
+    everything = (
+        r"transnetv2, .*xfeat are not on this machine. Bring them with: wmb-fast models fetch transnetv2 .*xfeat"
+    )
+    with pytest.raises(AbsentModelError, match=everything):
         chosen("packaged")
+    with pytest.raises(
+        AbsentModelError, match=r"fetch mtcnn-first mtcnn-second mtcnn-third; .* import arcface-w600k-r50 "
+    ):
+        chosen("faces=mtcnn+arcface-w600k-r50")
     assert chosen("builtin") == BUILTIN
 
 

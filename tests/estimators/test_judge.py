@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import base64
 import json
+import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -163,7 +165,18 @@ def test_a_question_that_is_refused_is_not_asked_again(endpoint: Endpoint, tmp_p
 
 
 @pytest.mark.parametrize(
-    "answer", [b"<html>", b"[]", b"{}", {"choices": []}, completion(None), completion([{"text": "x"}])]
+    "answer",
+    [
+        b"<html>",
+        b"[]",
+        b"{}",
+        {"choices": []},
+        completion(None),
+        completion([{"text": "x"}]),
+        completion("\ud800"),  # half a character
+        pytest.param(b"[" * 100_000 + b"]" * 100_000, id="deep"),
+        pytest.param(b'{"n": ' + b"9" * 5000 + b"}", id="a long number"),
+    ],
 )
 def test_answers_that_are_no_completion(endpoint: Endpoint, tmp_path: Path, answer: Any) -> None:
     endpoint.answers = [(200, answer)]
@@ -187,6 +200,90 @@ def test_a_damaged_transcript_is_asked_for_again(endpoint: Endpoint, tmp_path: P
     asks.transcript("a").path.write_bytes(damage)
     assert asks.ask("a") == '{"score": 4}'
     assert len(endpoint.asked) == 2
+
+
+def test_a_reply_that_was_edited_is_asked_for_again(endpoint: Endpoint, tmp_path: Path) -> None:
+    """It stands twice, as it is read and in the whole answer."""
+    asks = judge(endpoint.url, tmp_path)
+    path = asks.transcript("a").path
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps({**kept, "reply": '{"score": 5}'}))
+    assert asks.ask("a") == '{"score": 4}'
+    assert len(endpoint.asked) == 2
+    assert json.loads(path.read_text())["reply"] == '{"score": 4}'
+
+
+def test_an_answer_without_end_is_left(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def dripping() -> Iterator[bytes]:
+        for _ in range(100):
+            time.sleep(0.05)
+            yield b" "
+
+    monkeypatch.setattr("wmb_fast.estimators.endpoint.MOST_BYTES", 100_000)
+    endpoint.answers = [(200, b" " * 200_000)]
+    with pytest.raises(JudgeUnreachableError, match="its answer is longer than 100000 bytes"):
+        judge(endpoint.url, tmp_path, tries=1).ask("a")
+    endpoint.answers = [(200, dripping())]
+    with pytest.raises(JudgeUnreachableError, match="its answer took longer than"):
+        judge(endpoint.url, tmp_path, tries=1, timeout=0.3).ask("a")
+
+
+def test_the_key_goes_to_no_other_address(endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """urllib would send it on to wherever a server points."""
+    other = Endpoint()
+    try:
+        monkeypatch.setenv("WMB_FAST_JUDGE_KEY", "a secret\n")  # white space at its end is no part of it
+        for status in (301, 302, 303, 307, 308):
+            endpoint.answers, endpoint.told = [(status, b"")], {"Location": f"{other.url}/chat/completions"}
+            with pytest.raises(JudgeUnreachableError, match=f"it answered {status}"):
+                judge(endpoint.url, tmp_path).ask("a")
+        assert endpoint.headers[0]["Authorization"] == "Bearer a secret"
+        assert other.asked == []
+    finally:
+        other.close()
+
+
+def test_what_a_server_says_of_a_refusal_is_told_without_the_key(
+    endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WMB_FAST_JUDGE_KEY", "sk-1")
+    asks = judge(endpoint.url, tmp_path)
+    for body, words in (
+        ({"error": {"message": "no model m\nhere"}}, "400 Bad Request: no model m here"),
+        ({"error": "wrong key sk-1"}, "400 Bad Request: wrong key …"),
+        (b"too long", "400 Bad Request: too long"),
+        (b"<html>", "400 Bad Request"),
+    ):
+        endpoint.answers = [(400, body)]
+        with pytest.raises(JudgeUnreachableError) as caught:
+            asks.ask("a")
+        assert str(caught.value).endswith(f"it answered {words}")
+
+
+@pytest.mark.parametrize("key", ["two\nlines", "ключ", "a\x01"])
+def test_a_key_that_fits_into_no_header_is_not_told(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WMB_FAST_JUDGE_KEY", key)
+    with pytest.raises(ArgumentError, match="WMB_FAST_JUDGE_KEY must be one line of ASCII") as caught:
+        Judge("http://x", "m")
+    assert key not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("http://", "have the form http://host:port/v1"),
+        ("http://[::1/v1", "have the form http://host:port/v1"),
+        ("http://a b/v1", "have the form http://host:port/v1"),
+        ("http://a/v1\n", "have the form http://host:port/v1"),
+        ("http://a:port/v1", "have the form http://host:port/v1"),
+        ("http://a:99999/v1", "have the form http://host:port/v1"),
+        ("http://me:secret@a/v1", "hold no password, got one"),
+        ("http://a/v1?version=1", "end with its path"),
+    ],
+)
+def test_addresses_that_are_none(address: str, says: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^judge: endpoint must {re.escape(says)}"):
+        Judge(address, "m")
 
 
 def test_wrong_settings(tmp_path: Path) -> None:

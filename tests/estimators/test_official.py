@@ -56,7 +56,7 @@ def test_until_it_is_brought_the_role_is_missing_with_the_command(here: ModelHom
     assert "wmb-fast models import arcface-w600k-r50 FILE.onnx" in registry.why_absent("faces")
     assert "wmb-fast models import moge-2-vitl FILE.onnx" in registry.why_absent("depth")
     for said in (f"faces=mtcnn+{ARCFACE}", f"depth={MOGE}"):
-        with pytest.raises(AbsentModelError, match=r"is not on this machine\. Bring it with: wmb-fast models"):
+        with pytest.raises(AbsentModelError, match=r"not on this machine\. Bring .* wmb-fast models import"):
             chosen(said)
 
 
@@ -108,6 +108,29 @@ def test_a_file_that_does_otherwise_than_it_declares(here: ModelHome, tmp_path: 
     with pytest.raises(FileFormatError, match="arcface"):
         brought(here, tmp_path, ARCFACE, arcface(rows=500, declared=512))
     assert here.find(ARCFACE) is None
+
+
+def test_weights_beside_the_file_are_refused(here: ModelHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """onnxruntime would take them from wherever the process stands, and no hash would know them."""
+    import onnx
+
+    whole = onnx.load_from_string(arcface())
+    parts = {"save_as_external_data": True, "location": "weights.bin", "size_threshold": 0}
+    onnx.save(whole, tmp_path / "parted.onnx", **parts)
+    content = (tmp_path / "parted.onnx").read_bytes()
+    for place in (tmp_path, here.folder.parent):
+        place.mkdir(exist_ok=True)
+        monkeypatch.chdir(place)
+        with pytest.raises(FileFormatError, match="must hold its weights itself, got weights in a file beside it"):
+            brought(here, tmp_path, ARCFACE, content)
+    assert here.find(ARCFACE) is None
+
+
+def test_a_network_that_answers_no_numbers_is_refused(here: ModelHome, tmp_path: Path) -> None:
+    with pytest.raises(
+        FileFormatError, match="output metric_scale of a black picture must be finite, got NaN or infinity"
+    ):
+        brought(here, tmp_path, MOGE, moge(scale=float("nan")))
 
 
 def test_depth_and_the_camera_come_back(here: ModelHome, tmp_path: Path) -> None:

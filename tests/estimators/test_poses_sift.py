@@ -84,6 +84,16 @@ def test_no_frames_and_one() -> None:
         assert consumer.finish()["frames"].shape == (n,)
 
 
+def test_a_strip_is_not_blown_up() -> None:
+    """At the width that is worked at, 4,000 rows of one pixel would be 1.6 gigapixels."""
+    consumer = poses_sift.start(poses_sift.settings(None))
+    rng = np.random.default_rng(0)
+    for index in (0, STEP):
+        consumer.feed(index, rng.integers(0, 256, (4000, 1, 3), dtype=np.uint8))
+    poses = consumer.finish()["sift_essential"]
+    assert np.isnan(poses[1]).all()
+
+
 def test_depths_of_known_points() -> None:
     rng = np.random.default_rng(0)
     points = rng.uniform([-1, -1, 3], [1, 1, 6], (20, 3))

@@ -42,6 +42,12 @@ def test_mirrored_and_turned_pictures_rate_the_same() -> None:
     assert RATE(PICTURE[:, ::-1].copy()) == pytest.approx(RATE(PICTURE), rel=1e-3)
 
 
+def test_a_strip_is_not_blown_up() -> None:
+    """At the width that is worked at, 60,000 rows of one pixel would be 3.9 gigapixels."""
+    strip = np.random.default_rng(0).integers(0, 256, (60_000, 1, 3), dtype=np.uint8)
+    assert 0 < RATE(strip) <= 100
+
+
 def test_the_channel() -> None:
     consumer = quality_exposure.start(quality_exposure.settings(None))
     for index in (0, 4):

@@ -141,3 +141,13 @@ def test_without_onnxruntime_the_command_that_adds_it_is_named(monkeypatch: pyte
     monkeypatch.setitem(__import__("sys").modules, "onnxruntime", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'wmb-fast\[onnx\]'"):
         Session(network(), "small")
+
+
+def test_pictures_too_small_for_xfeat_have_no_keypoints() -> None:
+    from wmb_fast.estimators.match_xfeat import XFeat
+
+    finder = XFeat(Session(network(), "small"))  # is not run
+    for height, width in ((1, 1), (31, 300), (300, 31)):
+        found = finder.keypoints(np.zeros((height, width, 3), np.uint8))
+        assert (found.places.shape, found.scores.shape, found.descriptors.shape) == ((0, 2), (0,), (0, 64))
+        assert [len(values) for values in finder.match(found, found)] == [0, 0, 0]

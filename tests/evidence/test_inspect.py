@@ -84,6 +84,17 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "b.cuts.npz must hold the array frames, got cuts" in told.err
 
 
+@pytest.mark.parametrize("content", ["{}", "[]", '{"questions": 5}'])
+def test_a_checklist_that_no_protocol_will_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
+) -> None:
+    (tmp_path / "a.checklist.json").write_text(content)
+    with pytest.raises(SystemExit) as ended:
+        main(["evidence", "check", str(tmp_path / "a.checklist.json"), "--frames", "12"])
+    assert ended.value.code == 1
+    assert capsys.readouterr().err.startswith("a.checklist.json: checklist: ")
+
+
 def test_a_digest_tells_values_apart() -> None:
     values: dict[str, Any] = {"a": np.arange(3.0), "b": (1, 2), "c": {"d": [np.arange(2)], "e": None}}
     same: dict[str, Any] = {"c": {"e": None, "d": [np.arange(2)]}, "b": [1, 2], "a": np.arange(3.0)}

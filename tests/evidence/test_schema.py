@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,7 @@ BROKEN: list[tuple[str, dict[str, Any], str]] = [
     ("geometry", {"confidence": np.full((3, 4, 6), -1.0)}, "hold numbers of at least 0 in confidence, got -1"),
     ("geometry", {"cam_from_world": POSES}, "hold cam_from_world of shape (3, 3, 4), got shape (3, 4, 4)"),
     ("geometry", {"cam_from_world": 2 * POSES[:, :3]}, "hold rotations in cam_from_world, got determinant 8"),
+    ("geometry", {"cam_from_world": 1e300 * POSES[:, :3]}, "hold rotations in cam_from_world, got determinant "),
     ("geometry", {"intrinsics": CAMERA.swapaxes(1, 2)}, "hold intrinsics fx 0 cx, 0 fy cy, 0 0 1, got [50.0, 0.0, 0.0"),
     ("geometry", {"depth": np.ones((3, 4))}, "hold depth of shape (3, H, W), got shape (3, 4)"),
     ("depth", {"depth": np.ones((2, 4, 6))}, "hold depth of shape (3, H, W), got shape (2, 4, 6)"),
@@ -217,6 +220,28 @@ def test_a_tier_that_there_is_not(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.cuts.npz", **FILES["cuts"], tier="best")
     with pytest.raises(FileFormatError, match="must hold a tier, external, builtin, packaged, stand-in, official, got"):
         inspect(tmp_path / "a.cuts.npz", n_frames=N)
+
+
+@pytest.mark.parametrize("name", ["estimator", "origin", "tier"])
+@pytest.mark.parametrize("said", [np.array(["a", "b"]), np.array(b"x"), 3.0, np.zeros(2, "datetime64[D]")])
+def test_whose_a_file_is_is_one_text(tmp_path: Path, name: str, said: Any) -> None:
+    np.savez(tmp_path / "a.cuts.npz", **FILES["cuts"], **{name: said})
+    with pytest.raises(FileFormatError, match=f"must hold one text in {name}, got "):
+        inspect(tmp_path / "a.cuts.npz", n_frames=N)
+
+
+def test_members_that_are_no_arrays_and_two_of_one_name(tmp_path: Path) -> None:
+    path, whole = tmp_path / "a.cuts.npz", io.BytesIO()
+    np.save(whole, np.array([4]))
+    for members, sentence in (
+        ([("frames.npy", b"hello")], "got frames, which is no array"),
+        ([("frames.npy", whole.getvalue()), ("frames", whole.getvalue())], "got two arrays of one name"),
+    ):
+        with zipfile.ZipFile(path, "w") as packed:
+            for name, content in members:
+                packed.writestr(name, content)
+        with pytest.raises(FileFormatError, match=sentence):
+            inspect(path, n_frames=N)
 
 
 REPLY = json.dumps({"event_started": {}, "answers": []})

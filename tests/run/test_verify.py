@@ -120,3 +120,26 @@ def test_folders_that_cannot_be_verified(copied: Path, tmp_path: Path) -> None:
     (copied / "out" / "run.json").write_text("{}")
     with pytest.raises(FileFormatError, match=r"run\.json must be what this version writes"):
         verified(copied)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda said: said["options"].pop("shard"),
+        lambda said: said["options"].update(shard="x/y"),
+        lambda said: said["options"].update(protocols=5),
+        lambda said: said["options"].update(options=[1]),
+        lambda said: said["options"].update(judge={"model": "m"}),
+        lambda said: said.update(options=[]),
+        lambda said: said.update(rollouts=7),
+        lambda said: said["rollouts"][0].pop("rollout"),
+        lambda said: said["rollouts"][0].update(evidence=3),
+    ],
+)
+def test_a_run_file_that_was_changed_is_one_sentence(copied: Path, change: Callable[[Any], Any]) -> None:
+    path = copied / "out" / "run.json"
+    said = json.loads(path.read_text())
+    change(said)
+    path.write_text(json.dumps(said))
+    with pytest.raises(FileFormatError, match=r"run\.json must be what this version writes, got "):
+        verified(copied)

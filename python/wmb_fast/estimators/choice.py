@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from .._walls.errors import bad_value
 from .catalogue import CATALOGUE
-from .home import ModelHome
+from .home import AbsentModelError, ModelHome, remedy
 from .registry import BUILTIN, EVERY, OFFICIAL, PACKAGED, Estimator
 from .session import CPU, CUDA
 
@@ -19,6 +19,7 @@ TIERS: Mapping[str, Mapping[str, Estimator]] = {
     "official": {**BUILTIN, **OFFICIAL},
 }
 DEFAULT = "builtin"
+_FORM = f"name tiers ({', '.join(TIERS)}) or have the form role=id"
 
 
 def chosen(said: str = DEFAULT, device: str = "cpu") -> dict[str, Estimator]:
@@ -34,7 +35,7 @@ def chosen(said: str = DEFAULT, device: str = "cpu") -> dict[str, Estimator]:
         were not brought, packaged ones whose licence is not clear. Their channel is missing, with the command.
 
     Raises:
-        ArgumentError: An unknown tier, role, estimator or device.
+        ArgumentError: No word, an unknown tier, role, estimator or device; or CUDA, and no estimator runs a network.
         AbsentModelError: Any other network that is not on this machine, and any that was named; the message names the
             command that brings it.
         BackendError: CUDA, and onnxruntime does not run on it here.
@@ -46,10 +47,17 @@ def chosen(said: str = DEFAULT, device: str = "cpu") -> dict[str, Estimator]:
     """
     if device not in DEVICES:
         raise bad_value("score", "device", "be " + " or ".join(DEVICES), repr(device))
+    words = [word for word in map(str.strip, said.split(",")) if word]
+    if not words:
+        raise bad_value("score", "estimators", _FORM, repr(said))
     found = dict(BUILTIN)
-    for word in filter(None, map(str.strip, said.split(","))):
-        role, equals, name = word.partition("=")
+    for word in words:
+        role, equals, name = map(str.strip, word.partition("="))
         found = {**found, role: _named(role, name)} if equals else _tier(word)
+    networks = [name for entry in found.values() for name in entry.networks]
+    if DEVICES[device] != CPU and not networks:
+        raise bad_value("score", "device", "be cpu where no estimator runs a network", repr(device))
+    _require(networks)
     made = {
         role: replace(entry, provider=DEVICES[device]) if entry.networks else entry for role, entry in found.items()
     }
@@ -64,9 +72,18 @@ def spelt(estimators: Mapping[str, Estimator]) -> str:
     return ",".join(f"{role}={entry.id}" for role, entry in sorted(estimators.items()))
 
 
+def _require(networks: Sequence[str]) -> None:
+    """All that are not here are told at once."""
+    home = ModelHome()
+    absent = [name for name in dict.fromkeys(networks) if home.find(name) is None]
+    if absent:
+        verb = "is" if len(absent) == 1 else "are"
+        raise AbsentModelError(f"models: {', '.join(absent)} {verb} not on this machine. {remedy(*absent)}")
+
+
 def _tier(word: str) -> dict[str, Estimator]:
     if word not in TIERS:
-        raise bad_value("score", "estimators", f"name tiers ({', '.join(TIERS)}) or have the form role=id", repr(word))
+        raise bad_value("score", "estimators", _FORM, repr(word))
     home = ModelHome()
     return {role: entry for role, entry in TIERS[word].items() if not _undecided(entry, home)}
 

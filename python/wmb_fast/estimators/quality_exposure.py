@@ -23,8 +23,9 @@ from .workers import InOrder
 if TYPE_CHECKING:
     from .roles import Quality
 
-VERSION = 1
+VERSION = 2
 _WHO = "sharpness-exposure"
+_TALLEST = 8  # heights to a width
 
 
 def settings(model: str | None) -> Settings:
@@ -46,7 +47,8 @@ class Exposure:
     def rate(self, picture: Frame) -> float:
         """From 0 to 100, of a picture (H, W, 3) uint8 RGB."""
         width = int(self._set["width"])
-        height = max(2, round(picture.shape[0] * width / picture.shape[1]))
+        height = round(picture.shape[0] * width / picture.shape[1])
+        height = min(max(2, height), _TALLEST * width)  # a strip would fill the memory
         small = self._cv2.resize(picture, (width, height), interpolation=self._cv2.INTER_AREA)
         grey = self._cv2.cvtColor(small, self._cv2.COLOR_RGB2GRAY).astype(np.int64)
         # Whole numbers: their sums are exact in any order.

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -56,13 +58,18 @@ class Session:
         options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
         options.use_deterministic_compute = True
         options.log_severity_level = 4
+        options.add_session_config_entry(_EXTERNAL, os.devnull)  # a folder that is none
         asked = [(provider, _OPTIONS[provider])]
         if provider not in runtime.get_available_providers():
             raise BackendError(f"{name}: this onnxruntime has no {provider}. {_REMEDY[provider]}")
         try:
             self._session = runtime.InferenceSession(content, options, providers=asked)
         except Exception as error:
-            raise FileFormatError(f"{name}: the model must be an ONNX graph that runs here, got {error}") from error
+            if "External data" in str(error):  # it would be no part of the hash
+                wanted, got = "hold its weights itself", "weights in a file beside it. Write it as one file"
+            else:
+                wanted, got = "be an ONNX graph that runs here", words_of(error)
+            raise FileFormatError(f"{name}: the model must {wanted}, got {got}") from error
         if self._session.get_providers()[0] != provider:
             raise BackendError(f"{name}: onnxruntime did not take {provider} and fell back. {_REMEDY[provider]}")
         self._name = name
@@ -138,6 +145,13 @@ class Session:
         return {key: np.concatenate([part[key] for part in parts]) for key in self.outputs}
 
 
+def words_of(error: Exception) -> str:
+    """What onnxruntime says, in one line, without where in its own code it says so."""
+    line = " ".join(str(error).split())
+    return re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : |/onnxruntime_src/\S+ .*?\) (?=[A-Z])", "", line)[:300]
+
+
+_EXTERNAL = "session.model_external_initializers_file_folder_path"
 _REMEDY = {
     CPU: "Reinstall it: pip install --force-reinstall onnxruntime",
     CUDA: "Install it beside a CUDA driver, and without the CPU wheel: pip install 'wmb-fast[onnx-gpu]'",

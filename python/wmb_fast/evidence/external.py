@@ -54,6 +54,10 @@ def read(path: Path, channel: str, n_frames: int) -> Channel:
         text, by = _text(path, channel, content)
         return Channel(text, Maker(channel, by, _TIERS[0], fingerprint))
     values = tracks.read(path) if _is_json(path) else _arrays(path, content)
+    for said in (_ESTIMATOR, _ORIGIN, _TIER):
+        if said in values and (np.ndim(values[said]) or np.asarray(values[said]).dtype.kind != "U"):
+            given = np.asarray(values[said])
+            raise _refused(path, f"hold one text in {said}", f"{given.dtype} of shape {given.shape}")
     name = str(values.pop(_ESTIMATOR, "external"))
     _record(path, str(values.pop(_ORIGIN, "{}")))
     tier = str(values.pop(_TIER, _TIERS[0]))
@@ -90,7 +94,11 @@ def origin(path: Path) -> dict[str, Any]:
 def _arrays(path: Path, content: bytes) -> dict[str, Any]:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
+            arrays = {name: stored[name] for name in stored.files}
+            foreign = [name for name, value in arrays.items() if not isinstance(value, np.ndarray)]
+            if foreign or len(arrays) != len(stored.files):
+                raise ValueError(f"{foreign[0]}, which is no array" if foreign else "two arrays of one name")
+            return arrays
     except Exception as error:  # damaged bytes can fail anywhere in zip, zlib and numpy
         raise _refused(path, "be an npz of plain arrays", str(error) or type(error).__name__) from error
 

@@ -185,10 +185,12 @@ def _motions(values: Values, name: str) -> None:
     if rows.shape[1] == 4 and (rows[:, 3] != (0, 0, 0, 1)).any():
         raise UnfitError(f"hold {name} with the last row 0 0 0 1", rows[(rows[:, 3] != (0, 0, 0, 1)).any(1)][0, 3])
     turns = rows[:, :3, :3]
-    off = np.abs(turns.swapaxes(1, 2) @ turns - np.eye(3)).max(axis=(1, 2), initial=0.0)
-    bad = np.flatnonzero((off > _NO_ROTATION) | (np.linalg.det(turns) < 0))
+    with np.errstate(over="ignore", invalid="ignore"):  # of numbers too large to square
+        off = np.abs(turns.swapaxes(1, 2) @ turns - np.eye(3)).max(axis=(1, 2), initial=0.0)
+        volume = np.linalg.det(turns)
+    bad = np.flatnonzero(~(off <= _NO_ROTATION) | (volume < 0))
     if len(bad):
-        got = f"determinant {np.linalg.det(turns[bad[0]]):.3g} and max |R'R - I| = {off[bad[0]]:.3g}"
+        got = f"determinant {volume[bad[0]]:.3g} and max |R'R - I| = {off[bad[0]]:.3g}"
         raise UnfitError(f"hold rotations in {name}", got)
 
 

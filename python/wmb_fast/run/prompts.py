@@ -110,6 +110,16 @@ def checklist_beside(rollout: Rollout) -> worldmembench.Checklist | None:
     path = external.find(rollout.video_path, rollout.id, "checklist", None)
     if path is None:
         return None
+    return checklist_in(path)
+
+
+def checklist_in(path: Path) -> worldmembench.Checklist:
+    """The questions of a file.
+
+    Raises:
+        FileFormatError: It cannot be read.
+        ArgumentError: Questions that are none.
+    """
     return worldmembench.checklist_of(external.read(path, "checklist", 0).values["document"])
 
 

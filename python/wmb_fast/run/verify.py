@@ -19,6 +19,17 @@ from . import folder, sources
 from .engine import Progress, score
 
 StrPath = str | os.PathLike[str]
+_OPTIONS = {
+    "protocols": list,
+    "options": list,
+    "plan": str | None,
+    "compat": bool,
+    "require_official": bool,
+    "shard": str | None,
+    "engine": str,
+    "estimators": str,
+    "device": str,
+}
 _COMPARED = ("value", "status", "reason", "n_used", "n_total", "definition", "estimators")
 
 
@@ -70,7 +81,6 @@ def verify(
     said = _document(where)
     given, plan = sources.read(where) if not paths else (list(paths), said["options"]["plan"])
     options = said["options"]
-    i, _, n = (options["shard"] or "").partition("/")
     recorded = folder.read_scorecards([where])
     with tempfile.TemporaryDirectory(prefix="wmb-fast-verify-") as fresh:
         again = score(
@@ -82,7 +92,7 @@ def verify(
             compat=options["compat"],
             require_official=options["require_official"],
             jobs=jobs,
-            shard=(int(i), int(n)) if n else None,
+            shard=_shard(options["shard"]),
             engine=options["engine"],
             options=options["options"],
             estimators=options["estimators"],
@@ -105,15 +115,31 @@ def _remembered(said: Mapping[str, Any] | None) -> Judge | None:
     return Judge(None, said["model"], seed=said["seed"], most_tokens=said["max_tokens"])
 
 
+def _shard(said: str | None) -> tuple[int, int] | None:
+    if said is None:
+        return None
+    i, n = map(int, said.split("/"))
+    return i, n
+
+
 def _document(out: Path) -> dict[str, Any]:
     path = out / "run.json"
     try:
         document: dict[str, Any] = json.loads(path.read_bytes())
-        document["rollouts"], document["options"]["estimators"]
+        options = document["options"]
+        for name, kind in _OPTIONS.items():
+            said = options[name]
+            if not isinstance(said, kind) or (kind is list and not all(isinstance(one, str) for one in options[name])):
+                raise TypeError(f"options {name}")
+        _shard(options["shard"])
+        _remembered(options.get("judge"))
+        if not all(isinstance(one["rollout"], str) and one.get("evidence", {}).keys for one in document["rollouts"]):
+            raise TypeError("rollouts")
     except FileNotFoundError:
         raise FileFormatError(f"verify: {out} must be a run folder, got none (no run.json)") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FileFormatError(f"verify: {path} must be what this version writes, got {type(error).__name__}") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        got = f"{type(error).__name__} ({error})"
+        raise FileFormatError(f"verify: {path} must be what this version writes, got {got}") from error
     return document
 
 
