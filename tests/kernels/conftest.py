@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 
 import pytest
+import wmb_fast.kernels.cuda.launch
 from builds import build
 
-import wmb_fast.kernels.cuda.launch
 from wmb_fast._walls import arrays, dispatch
 
 # What Triton's interpreter runs is for processes of its own: test_triton.py.

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-
 from wmb_fast.kernels.triton import cosine, items, match, patch, rows, sweep, topk
 
 N, M, DIM = 256, 512, 256

@@ -8,11 +8,11 @@ import pytest
 import torch
 from both import HALVES, SIZES, UNEVEN, Array, compare, same_bits, whole
 from similarity import rows
+from wmb_fast.kernels.triton import cosine, tiles
+from wmb_fast.kernels.triton.rows import COSINE, prepare
 
 import wmb_fast as wmb
 from wmb_fast import _core as core
-from wmb_fast.kernels.triton import cosine, tiles
-from wmb_fast.kernels.triton.rows import COSINE, prepare
 
 
 def extreme(n: int, dim: int, seed: int, dtype: str) -> Array:

@@ -12,11 +12,11 @@ import torch
 import triton.runtime.interpreter
 from both import HALVES, SIZES, UNEVEN, Array, compare, whole
 from similarity import rows
+from wmb_fast.kernels.triton import match, patch, sweep, tiles
+from wmb_fast.kernels.triton import rows as rows_of
 
 import wmb_fast as wmb
 from wmb_fast import _core as core
-from wmb_fast.kernels.triton import match, patch, sweep, tiles
-from wmb_fast.kernels.triton import rows as rows_of
 
 
 def outs(spans: Array, dtype: Any) -> list[Array]:

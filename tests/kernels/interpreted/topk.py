@@ -8,9 +8,9 @@ import pytest
 import torch
 from both import HALVES, UNEVEN, compare, whole
 from similarity import rows
+from wmb_fast.kernels.triton import sweep, topk
 
 from wmb_fast import _core as core
-from wmb_fast.kernels.triton import sweep, topk
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
