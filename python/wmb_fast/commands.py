@@ -17,6 +17,7 @@ from ._walls.errors import bad_value
 from .estimators.judge import Judge
 from .evidence_commands import app as evidence
 from .models_commands import app as models
+from .options import Ask, Cache, Device, Estimators, JudgeName, Out, Plan, named
 from .screen import Screen
 
 Abort = typer.Abort
@@ -34,18 +35,6 @@ app.add_typer(models, name="models")
 app.add_typer(evidence, name="evidence")
 
 
-def _path(text: str) -> Path:
-    """A path that was named: an empty name would be the current folder."""
-    if not text:
-        raise typer.BadParameter("must be a path, got ''")
-    return Path(text)
-
-
-Ask = Annotated[str | None, typer.Option(metavar="URL", help="A judge's OpenAI-compatible endpoint: http://…/v1.")]
-JudgeName = Annotated[str | None, typer.Option(metavar="MODEL", help="The model to ask for there.")]
-Out = Annotated[Path, typer.Option("--out", "-o", parser=_path, metavar="PATH", help="The folder to write.")]
-
-
 @app.callback(invoke_without_command=True)
 def version(show: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False) -> None:
     """The memory of video world models, measured fast and the same way every time."""
@@ -58,14 +47,12 @@ def version(show: Annotated[bool, typer.Option("--version", help="Print the vers
 def score(
     paths: Annotated[
         list[Path],
-        typer.Argument(parser=_path, metavar="PATH...", help="Videos, folders of videos or of frames, or manifests."),
+        typer.Argument(parser=named, metavar="PATH...", help="Videos, folders of videos or of frames, or manifests."),
     ],
     protocol: Annotated[
         list[str], typer.Option(help="Protocols, separated by commas: worldmark, r2m, worldmembench, opis.")
     ],
-    plan: Annotated[
-        str | None, typer.Option(help="A plan file, or a plan's name; overrides what the files say.")
-    ] = None,
+    plan: Plan = None,
     out: Out = Path("out"),
     compat: Annotated[bool, typer.Option("--compat", help="The published evaluator's numbers, bugs included.")] = False,
     require_official: Annotated[
@@ -80,18 +67,9 @@ def score(
     jobs: Annotated[
         int | None, typer.Option(help="Rollouts at a time; changes no result.  [default: all cores]")
     ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(
-            parser=_path,
-            metavar="PATH",
-            help="Where evidence is kept.  [default: $WMB_FAST_HOME, or ~/.cache/wmb-fast]",
-        ),
-    ] = None,
-    estimators: Annotated[
-        str, typer.Option(help="builtin, packaged, official, or role=id, separated by commas; the later wins.")
-    ] = "builtin",
-    device: Annotated[str, typer.Option(help="Where networks run: cpu or cuda.")] = "cpu",
+    cache: Cache = None,
+    estimators: Estimators = "builtin",
+    device: Device = "cpu",
     ask: Ask = None,
     judge: JudgeName = None,
 ) -> int:
@@ -129,12 +107,10 @@ def _judge(ask: str | None, model: str | None) -> Judge | None:
 @app.command("pairs")
 def pairs_(
     paths: Annotated[list[Path], typer.Argument(help="Videos, folders of videos or of frames, or manifests.")],
-    plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
+    plan: Plan = None,
     out: Out = Path("pairs"),
     compat: Annotated[bool, typer.Option("--compat", help="The published sampler, frame for frame.")] = False,
-    cache: Annotated[
-        Path | None, typer.Option(help="Where evidence is kept.  [default: $WMB_FAST_HOME, or ~/.cache/wmb-fast]")
-    ] = None,
+    cache: Cache = None,
 ) -> int:
     """Write the pairs of frames that R2M-Bench judges rollouts by, for metrics that are computed elsewhere."""
     told = run.pairs(paths, out=out, plan=plan, compat=compat, cache=cache)
@@ -155,7 +131,7 @@ def _shard(text: str | None) -> tuple[int, int] | None:
 
 @app.command("board")
 def board_(
-    out: Annotated[list[Path], typer.Argument(parser=_path, metavar="PATH...", help="Run folders.")],
+    out: Annotated[list[Path], typer.Argument(parser=named, metavar="PATH...", help="Run folders.")],
     compare: Annotated[tuple[str, str] | None, typer.Option(help="Two models, paired on the cases both have.")] = None,
     by: Annotated[
         str | None, typer.Option("--by", help="Parts apart: split or tier, and what changes from first to last.")
@@ -216,7 +192,7 @@ def prompt(
     template: Annotated[
         Path | None, typer.Option("--prompt", help="A file with the prompt's wording.  [default: our own]")
     ] = None,
-    plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
+    plan: Plan = None,
     out: Out = Path("prompts"),
     ask: Ask = None,
     judge: JudgeName = None,
@@ -245,11 +221,9 @@ def sweep(
 @app.command()
 def caches(
     paths: Annotated[list[Path], typer.Argument(help="Videos, folders of them, manifests, or flow caches.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
-    plan: Annotated[str | None, typer.Option(help="A plan file, or a plan's name.")] = None,
-    cache: Annotated[
-        Path | None, typer.Option(help="Where evidence is kept.  [default: $WMB_FAST_HOME, or ~/.cache/wmb-fast]")
-    ] = None,
+    out: Out,
+    plan: Plan = None,
+    cache: Cache = None,
 ) -> int:
     """Write WorldMark's own flow caches, <model>__<image>_<action>.npz, which score reads too."""
     written, refused = run.write_caches(paths, out=out, plan=plan, cache=cache)
@@ -320,7 +294,7 @@ def _size(text: str) -> tuple[int, int]:
 def doctor(
     check: Annotated[bool, typer.Option("--check", help="Also test the parts against known answers.")] = False,
     cache: Annotated[
-        Path | None, typer.Option(parser=_path, metavar="PATH", help="The cache folder to look at.")
+        Path | None, typer.Option(parser=named, metavar="PATH", help="The cache folder to look at.")
     ] = None,
 ) -> int:
     """Say what this installation has, and whether it works."""

@@ -12,6 +12,7 @@ import typer
 from ._walls.errors import ArgumentError, FileFormatError, WmbError
 from .evidence.inspect import inspect
 from .evidence.write import write
+from .options import Cache, Device, Estimators, Out
 from .run import prompts
 
 DONE, INCOMPLETE = 0, 1
@@ -63,14 +64,10 @@ def _must_be_questions(file: Path) -> None:
 def make(
     videos: Annotated[list[Path], typer.Argument(help="Videos, or folders of frames.")],
     channel: Annotated[str, typer.Option(help="Channels, separated by commas: flow, cuts, features, points, …")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
-    estimators: Annotated[
-        str, typer.Option(help="builtin, packaged, official, or role=id, separated by commas; the later wins.")
-    ] = "builtin",
-    device: Annotated[str, typer.Option(help="Where networks run: cpu or cuda.")] = "cpu",
-    cache: Annotated[
-        Path | None, typer.Option(help="Where evidence is kept.  [default: $WMB_FAST_HOME, or ~/.cache/wmb-fast]")
-    ] = None,
+    out: Out,
+    estimators: Estimators = "builtin",
+    device: Device = "cpu",
+    cache: Cache = None,
 ) -> int:
     """Write what an estimator makes of every frame, <video>.<channel>.npz; a proxy's file says that it is one."""
     names = [name.strip() for name in channel.split(",") if name.strip()]
