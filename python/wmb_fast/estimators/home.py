@@ -14,7 +14,7 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,15 +130,19 @@ class ModelHome:
         return content
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """One process at a time: another waits here until the first is done, or dead."""
+    def locked(self, say: Callable[[str], None] = print) -> Iterator[None]:
+        """One process at a time: another says so, and waits here until the first is done, or dead."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             file = open(self.folder / ".lock", "w")  # noqa: SIM115 - closed below, which lets go of the lock
         except OSError as error:
             raise self.unwritable(error) from error
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                say(f"waiting for another process, which is writing to {self.folder}")
+                fcntl.flock(file, fcntl.LOCK_EX)
             for place in (self.folder, self.folder / "blobs", self.folder / "downloads"):
                 drafts.sweep(place)
             yield
